@@ -1,0 +1,3 @@
+module github.com/yuuki/hostping
+
+go 1.26.0

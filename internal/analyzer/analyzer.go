@@ -1,0 +1,82 @@
+// Package analyzer turns what a run measured into verdicts of paths, verdicts
+// of hops (Algorithm 1 of the paper) and diagnoses. It is pure: no I/O, no
+// clock, no knowledge of whether the host is real or simulated.
+package analyzer
+
+import (
+	"github.com/yuuki/hostping/internal/baseline"
+	"github.com/yuuki/hostping/internal/diagnosis"
+	"github.com/yuuki/hostping/internal/monitor"
+	"github.com/yuuki/hostping/internal/probe"
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// Verdict of a path or a hop.
+type Verdict string
+
+// Verdicts. Unmeasured is for paths; Gray and Flapping are for hops.
+const (
+	Normal     Verdict = "normal"
+	Abnormal   Verdict = "abnormal"
+	Uncertain  Verdict = "uncertain"
+	Unmeasured Verdict = "unmeasured"
+	Gray       Verdict = "gray"
+	Flapping   Verdict = "flapping"
+)
+
+// Thresholds are the analyzer's limits, as shares (0.2 is 20 %).
+type Thresholds struct {
+	Path float64 // how much worse than its reference makes a path abnormal
+}
+
+// RNICConfig holds the settings of an RNIC that look like a link failure. nil is unknown.
+type RNICConfig struct {
+	SlowStart     *bool
+	SmallTxWindow *bool
+}
+
+// Input is everything that a run knows. Outcomes holds one entry per path
+// that was planned.
+type Input struct {
+	Topology   topology.Topology
+	Baselines  baseline.Set
+	Outcomes   []probe.Outcome
+	Busy       bool // the run's mode: close paths only, under service traffic
+	Idle       monitor.Reading
+	RNICConfig map[string]RNICConfig // by RNIC id; empty where the source is unavailable
+	Thresholds Thresholds
+}
+
+// PathVerdict is the judgement of one path with the numbers behind it.
+type PathVerdict struct {
+	Path           topology.Path
+	Verdict        Verdict // by bandwidth
+	LatencyVerdict Verdict
+	// BandwidthGbps and LatencyUs are the medians of the reads; nil when unmeasured.
+	BandwidthGbps *float64
+	LatencyUs     *float64
+	// Reference is what BandwidthGbps was compared with, and RuleOf names the
+	// rule ("baseline", "like paths", "own close paths").
+	ReferenceGbps *float64
+	Rule          string
+	Reason        string // one line for people; why uncertain or unmeasured
+}
+
+// HopVerdict is the judgement of one hop.
+type HopVerdict struct {
+	Hop           string
+	Kind          topology.HopKind
+	Verdict       Verdict
+	AbnormalCount int // distinct RNICs that reported it
+	// EstimatedCapacityGbps bounds the hop's capacity where its paths show it; nil is unknown.
+	EstimatedCapacityGbps *float64
+	Evidence              []string
+}
+
+// Result is the analyzer's answer. Lists are in the topology's order and never nil.
+type Result struct {
+	Paths     []PathVerdict
+	Hops      []HopVerdict
+	Diagnoses []diagnosis.Diagnosis
+	Findings  []diagnosis.Finding
+}

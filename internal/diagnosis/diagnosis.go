@@ -1,0 +1,64 @@
+// Package diagnosis holds the words for causes: the codes, their catalogue
+// (meaning, what to check first, how it clears) and the values that a run
+// leaves behind, Diagnosis and Finding.
+package diagnosis
+
+// Code is a stable diagnosis or finding code.
+type Code string
+
+// Codes of diagnoses that name a part. The catalogue explains each.
+const (
+	RNICPCIeFailure       Code = "rnic_pcie_failure"
+	GPUPCIeFailure        Code = "gpu_pcie_failure"
+	RootPortFailure       Code = "root_port_failure"
+	SwitchLinkFailure     Code = "switch_link_failure"
+	MemoryChannelFailure  Code = "memory_channel_failure"
+	InterSocketFailure    Code = "inter_socket_failure"
+	P2PMisconfiguration   Code = "p2p_misconfiguration"
+	RNICSlowStart         Code = "rnic_slow_start"
+	RNICTxWindow          Code = "rnic_tx_window"
+	PathUnexplained       Code = "path_unexplained"
+	RNICPCIeContention    Code = "rnic_pcie_contention"
+	PCIeLinkDowngraded    Code = "pcie_link_downgraded"
+	MemoryChannelOverload Code = "memory_channel_overloaded"
+	InterSocketOverload   Code = "inter_socket_overloaded"
+)
+
+// Severity orders diagnoses for an operator.
+type Severity string
+
+// Severities.
+const (
+	Critical Severity = "critical" // close paths lose bandwidth: jobs are slower now
+	Warning  Severity = "warning"
+)
+
+// Alternative is another explanation of the same data.
+type Alternative struct {
+	Code       Code     `json:"code"`
+	Components []string `json:"components"`
+	Reason     string   `json:"reason"` // why it explains the data as well
+}
+
+// Diagnosis is a cause with the part that it blames.
+type Diagnosis struct {
+	Code         Code          `json:"code"`
+	Severity     Severity      `json:"severity"`
+	Component    string        `json:"component"`  // the hop blamed, "rnic_pcie:mlx5_0"
+	Components   []string      `json:"components"` // all that it names, Component first
+	Confidence   float64       `json:"confidence"` // 0..1
+	Summary      string        `json:"summary"`
+	Evidence     []string      `json:"evidence"`
+	Alternatives []Alternative `json:"alternatives"`
+	Runbook      string        `json:"runbook"` // anchor in docs/runbook.md
+}
+
+// Finding is a fact of configuration or environment that an operator should
+// know. It never changes the exit status.
+type Finding struct {
+	Code      Code     `json:"code"`
+	Component string   `json:"component"`
+	Summary   string   `json:"summary"`
+	Evidence  []string `json:"evidence"`
+	Hint      string   `json:"hint"`
+}
