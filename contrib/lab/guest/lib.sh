@@ -1,0 +1,121 @@
+# shellcheck shell=dash
+# shellcheck disable=SC2016,SC3045  # jq's variables look like the shell's; busybox has read -t
+# Words that scenarios use. Sourced by the guest's scripts; $RESULTS is the scenario's folder on the host.
+
+machine=/lab/machine.json
+
+# --- the machine -----------------------------------------------------------------------------------------------------
+
+# fact FILTER [ARGUMENTS]: what QEMU was told, by a jq filter.
+fact() { jq -r "$@" "$machine"; }
+
+rnics() { fact '.rnics[].rnic'; }
+
+# Devices as every scenario finds them: NICs named by MAC, addressed and up, one fresh soft-RoCE device on each.
+restore_devices() {
+  rm -rf /run/hostping
+  for device in /sys/class/infiniband/*; do
+    [ -e "$device" ] && rdma link delete "${device##*/}"
+  done
+  # One by one and by MAC: the kernel's own numbering follows the order in which the drivers happened to finish.
+  fact '.rnics[] | "\(.rnic) \(.netdev) \(.mac) \(.address)"' >/tmp/.devices
+  while read -r rnic netdev mac address; do
+    now=$(netdev_of_mac "$mac")
+    [ -n "$now" ] || { echo "lab: the NIC of $rnic ($mac) is gone"; return 1; }
+    if [ "$now" != "$netdev" ]; then
+      ip link set "$now" down
+      if [ -e "/sys/class/net/$netdev" ]; then
+        ip link set "$netdev" down
+        ip link set "$netdev" name "aside-$netdev"
+      fi
+      ip link set "$now" name "$netdev"
+    fi
+    tc qdisc del dev "$netdev" root 2>/dev/null
+    # So that the GID table is filled by the time the device appears: addresses first, no waiting for duplicates.
+    echo 0 >"/proc/sys/net/ipv6/conf/$netdev/accept_dad"
+    ip address flush dev "$netdev" scope global
+    ip link set "$netdev" up
+    ip address replace "$address/24" dev "$netdev"
+    rdma link add "$rnic" type rxe netdev "$netdev" || return 1
+  done </tmp/.devices
+  rm -f /tmp/.devices
+}
+
+netdev_of_mac() {
+  for path in /sys/class/net/*; do
+    [ "$(cat "$path/address")" = "$1" ] && basename "$path" && return
+  done
+}
+
+# --- QEMU, from inside -----------------------------------------------------------------------------------------------
+
+# qmp_exchange: one QMP command on stdin, its answer on stdout; events in between are dropped. 1 on error or silence.
+qmp_exchange() {
+  (
+    exec 3<>/dev/virtio-ports/lab.qmp || exit 1
+    cat >&3
+    while read -r -t 10 answer <&3; do
+      case $answer in
+        *'"return"'*) echo "$answer" && exit 0 ;;
+        *'"error"'*) echo "$answer" && exit 1 ;;
+      esac
+    done
+    echo 'QMP: no answer within 10 s'
+    exit 1
+  )
+}
+
+# qmp COMMAND [ARGUMENTS_JSON]
+qmp() { jq -cn --arg command "$1" --argjson arguments "${2:-{\}}" '{execute: $command, arguments: $arguments}' | qmp_exchange; }
+
+# cable RNIC on|off: what pulling the cable does.
+cable() {
+  name=$(fact --arg rnic "$1" '.rnics[] | select(.rnic == $rnic) | .qemu_id')
+  up=true
+  [ "$2" = on ] || up=false
+  qmp set_link "{\"name\":\"$name\",\"up\":$up}"
+}
+
+# unplug RNIC, plug RNIC: surprise removal of its NIC, and its return.
+unplug() { qmp device_del "{\"id\":\"$(fact --arg rnic "$1" '.rnics[] | select(.rnic == $rnic) | .qemu_id')\"}"; }
+
+plug() {
+  qmp device_add "$(fact -c --arg rnic "$1" '.rnics[] | select(.rnic == $rnic) |
+    {driver: "virtio-net-pci", id: .qemu_id, bus: .qemu_bus, netdev: .cable, mac: .mac, romfile: ""}')"
+}
+
+# --- verdicts of a scenario ------------------------------------------------------------------------------------------
+
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+# expect WHAT WANT GOT
+expect() { [ "$2" = "$3" ] || fail "$1: want '$2', got '$3'"; }
+
+# expect_exit CODE COMMAND…: runs it with stdout and stderr in $RESULTS/stdout and $RESULTS/stderr.
+expect_exit() {
+  want=$1
+  shift
+  code=0
+  "$@" >"$RESULTS/stdout" 2>"$RESULTS/stderr" || code=$?
+  [ "$code" -eq "$want" ] && return
+  head -n 20 "$RESULTS/stderr"
+  fail "$* ended with $code, want $want"
+}
+
+# wait_until SECONDS COMMAND…: 0 as soon as the command succeeds, 1 when it has not within that time.
+wait_until() {
+  tries=$(($1 * 10))
+  shift
+  while [ "$tries" -gt 0 ]; do
+    "$@" >/dev/null 2>&1 && return 0
+    tries=$((tries - 1))
+    usleep 100000
+  done
+  return 1
+}
+
+# median: of the numbers on stdin, one a line.
+median() { sort -g | awk '{ v[NR] = $1 } END { if (NR == 0) exit 1; m = int((NR + 1) / 2); print (NR % 2 ? v[m] : (v[m] + v[m + 1]) / 2) }'; }
