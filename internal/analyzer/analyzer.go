@@ -24,15 +24,31 @@ const (
 	Flapping   Verdict = "flapping"
 )
 
-// Thresholds are the analyzer's limits, as shares (0.2 is 20 %).
+// Thresholds are the analyzer's limits, as shares (0.2 is 20 %). A zero field
+// means its default.
 type Thresholds struct {
 	Path float64 // how much worse than its reference makes a path abnormal
 }
+
+// DefaultThresholds returns the limits of the paper.
+func DefaultThresholds() Thresholds { return Thresholds{Path: 0.2} }
 
 // RNICConfig holds the settings of an RNIC that look like a link failure. nil is unknown.
 type RNICConfig struct {
 	SlowStart     *bool
 	SmallTxWindow *bool
+}
+
+// P2PSettings holds the PCIe settings that send traffic between an RNIC and
+// a GPU under one root port through the root complex instead. An absent key
+// is a setting that could not be read.
+type P2PSettings struct {
+	// ACS says whether a switch redirects peer requests upwards. Keys are
+	// switches by their own id (the PCI address; "low0" in simulation) or by
+	// that of the root port right above them.
+	ACS map[string]bool
+	// ATS says whether an RNIC uses address translation services. Keys are RNIC ids.
+	ATS map[string]bool
 }
 
 // Input is everything that a run knows. Outcomes holds one entry per path
@@ -44,6 +60,7 @@ type Input struct {
 	Busy       bool // the run's mode: close paths only, under service traffic
 	Idle       monitor.Reading
 	RNICConfig map[string]RNICConfig // by RNIC id; empty where the source is unavailable
+	P2P        P2PSettings           // empty where the source is unavailable
 	Thresholds Thresholds
 }
 
