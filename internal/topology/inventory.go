@@ -34,11 +34,14 @@ type PCIDevice struct {
 	Type       PCIType
 	Vendor     string // four hex digits, no prefix
 	Device     string
+	PhysFn     string // of a VF: Address of its PF, "" when unknown
 	NUMANode   *int
 	Link       PCILink
 }
 
-// PCILink is the upstream link of a PCI device. nil is unknown.
+// PCILink is the link that a PCI device's own registers describe: the one
+// above an endpoint or an upstream port, the one below a root or downstream
+// port. nil is unknown.
 type PCILink struct {
 	SpeedGTs, MaxSpeedGTs *float64
 	Width, MaxWidth       *int

@@ -1,0 +1,44 @@
+package topology
+
+import "strings"
+
+// CompareNatural orders names as people count: runs of digits compare by
+// value, so that gpu2 comes before gpu10. It is a total order: names that
+// differ only in leading zeros still differ.
+func CompareNatural(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		nx, ny := leadingDigits(x), leadingDigits(y)
+		if nx > 0 && ny > 0 {
+			if c := compareDigits(x[:nx], y[:ny]); c != 0 {
+				return c
+			}
+			x, y = x[nx:], y[ny:]
+			continue
+		}
+		if x[0] != y[0] {
+			return int(x[0]) - int(y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	if c := len(x) - len(y); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}
+
+func leadingDigits(s string) int {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+func compareDigits(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	if c := len(a) - len(b); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}
