@@ -255,7 +255,11 @@ func (b *builder) addLinks(links []namedLink) []string {
 func (b *builder) addLink(l namedLink) string {
 	id := HopID(l.kind, l.part)
 	if b.hops[id] == nil {
-		b.addHop(l.kind, l.part, []string{l.part})
+		member := l.part
+		if l.kind == HopRootPort {
+			member = l.lower.ID // the switch, which no hop is named after
+		}
+		b.addHop(l.kind, l.part, []string{member})
 		capacity := b.hops[id].CapacityGbps
 		l.describe(b.hops[id])
 		if capacity != nil {
