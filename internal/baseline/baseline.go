@@ -1,5 +1,9 @@
 // Package baseline says what a healthy path should do: bandwidth and latency
 // by distance class, scaled to the hardware, and where each number comes from.
+//
+// Defaults makes a Set from a topology alone; anything better that is known
+// of a host replaces its entries, path by path. MarkClose then reads off the
+// Set which endpoints are close.
 package baseline
 
 import "github.com/yuuki/hostping/internal/topology"
@@ -23,6 +27,8 @@ type Expectation struct {
 	// LatencyAboveCloseUs is the class's PCIe latency above that of a close path.
 	LatencyAboveCloseUs *float64 `json:"latency_above_close_us,omitempty"`
 	Source              Source   `json:"source"`
+	// Rule says in one line for people what set BandwidthGbps, or why it is unknown.
+	Rule string `json:"rule,omitempty"`
 }
 
 // Set maps each path of a topology to its expectation.
