@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Build concludes what an inventory means: the links of the PCI tree become
@@ -293,7 +294,7 @@ func (b *builder) sortedHops() []Hop {
 	slices.SortFunc(hops, func(x, y Hop) int {
 		return cmp.Or(
 			slices.Index(kinds, x.Kind)-slices.Index(kinds, y.Kind),
-			CompareNatural(x.ID, y.ID))
+			CompareNatural(strings.TrimPrefix(x.ID, string(x.Kind)+":"), strings.TrimPrefix(y.ID, string(y.Kind)+":")))
 	})
 	return hops
 }

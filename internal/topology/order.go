@@ -1,11 +1,23 @@
 package topology
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // CompareNatural orders names as people count: runs of digits compare by
-// value, so that gpu2 comes before gpu10. It is a total order: names that
-// differ only in leading zeros still differ.
+// value, so that gpu2 comes before gpu10. PCI addresses order by their
+// hexadecimal value, after all other names. It is a total order: names that differ only in leading
+// zeros still differ.
 func CompareNatural(a, b string) int {
+	switch isA, isB := isAddress(a), isAddress(b); {
+	case isA && isB:
+		return cmp.Or(len(a)-len(b), strings.Compare(a, b))
+	case isA:
+		return 1
+	case isB:
+		return -1
+	}
 	x, y := a, b
 	for x != "" && y != "" {
 		nx, ny := leadingDigits(x), leadingDigits(y)
@@ -41,4 +53,24 @@ func compareDigits(a, b string) int {
 		return c
 	}
 	return strings.Compare(a, b)
+}
+
+// isAddress reports whether s is a PCI address in the kernel's form: lower
+// case, a domain of four digits or more.
+func isAddress(s string) bool {
+	const tail = ":bb:dd.f"
+	domain := len(s) - len(tail)
+	if domain < 4 || s[domain] != ':' || s[domain+3] != ':' || s[domain+6] != '.' {
+		return false
+	}
+	for i := range len(s) {
+		switch i - domain {
+		case 0, 3, 6:
+		default:
+			if !strings.Contains("0123456789abcdef", s[i:i+1]) {
+				return false
+			}
+		}
+	}
+	return true
 }
