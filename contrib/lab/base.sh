@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+#!/usr/bin/env bash
 # The base of the lab: a kernel and an initramfs made of Debian packages, built once and kept in the user's cache.
 #
 # The recipe is this file. Its checksum is part of the cache's folder name, so a change here builds a new base.

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+#!/usr/bin/env bash
 # The lab's machine, described once. From this description come QEMU's command line and machine.json, the facts that
 # the guest's scenarios compare with what they find: nothing in that file is read from the guest.
 # shellcheck disable=SC2034,SC2054  # results are read by the script that includes this file; commas are QEMU's

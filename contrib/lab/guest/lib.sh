@@ -1,5 +1,6 @@
-# shellcheck shell=dash
-# shellcheck disable=SC2016,SC3045  # jq's variables look like the shell's; busybox has read -t
+#!/bin/sh
+# shellcheck shell=dash  # busybox's sh has local
+# shellcheck disable=SC3045  # and read -t
 # Words that scenarios use. Sourced by the guest's scripts; $RESULTS is the scenario's folder on the host.
 
 machine=/lab/machine.json
@@ -13,6 +14,7 @@ rnics() { fact '.rnics[].rnic'; }
 
 # Devices as every scenario finds them: NICs named by MAC, addressed and up, one fresh soft-RoCE device on each.
 restore_devices() {
+  local device rnic netdev mac address now
   rm -rf /run/hostping
   for device in /sys/class/infiniband/*; do
     [ -e "$device" ] && rdma link delete "${device##*/}"
@@ -20,8 +22,13 @@ restore_devices() {
   # One by one and by MAC: the kernel's own numbering follows the order in which the drivers happened to finish.
   fact '.rnics[] | "\(.rnic) \(.netdev) \(.mac) \(.address)"' >/tmp/.devices
   while read -r rnic netdev mac address; do
+    if [ -z "$(netdev_of_mac "$mac")" ]; then
+      # QEMU lets go of the old NIC some time after the kernel has.
+      wait_until 20 plug "$rnic"
+      wait_until 20 netdev_of_mac "$mac" || { echo "lab: the NIC of $rnic ($mac) does not come back"; return 1; }
+    fi
+    cable "$rnic" on >/dev/null
     now=$(netdev_of_mac "$mac")
-    [ -n "$now" ] || { echo "lab: the NIC of $rnic ($mac) is gone"; return 1; }
     if [ "$now" != "$netdev" ]; then
       ip link set "$now" down
       if [ -e "/sys/class/net/$netdev" ]; then
@@ -42,15 +49,18 @@ restore_devices() {
 }
 
 netdev_of_mac() {
+  local path
   for path in /sys/class/net/*; do
     [ "$(cat "$path/address")" = "$1" ] && basename "$path" && return
   done
+  return 1
 }
 
 # --- QEMU, from inside -----------------------------------------------------------------------------------------------
 
 # qmp_exchange: one QMP command on stdin, its answer on stdout; events in between are dropped. 1 on error or silence.
 qmp_exchange() {
+  local answer
   (
     exec 3<>/dev/virtio-ports/lab.qmp || exit 1
     cat >&3
@@ -68,17 +78,19 @@ qmp_exchange() {
 # qmp COMMAND [ARGUMENTS_JSON]
 qmp() { jq -cn --arg command "$1" --argjson arguments "${2:-{\}}" '{execute: $command, arguments: $arguments}' | qmp_exchange; }
 
+qemu_id() { fact --arg rnic "$1" '.rnics[] | select(.rnic == $rnic) | .qemu_id'; }
+
 # cable RNIC on|off: what pulling the cable does.
 cable() {
-  name=$(fact --arg rnic "$1" '.rnics[] | select(.rnic == $rnic) | .qemu_id')
-  up=true
+  local up=true
   [ "$2" = on ] || up=false
-  qmp set_link "{\"name\":\"$name\",\"up\":$up}"
+  qmp set_link "{\"name\":\"$(qemu_id "$1")\",\"up\":$up}" >/dev/null
 }
 
-# unplug RNIC, plug RNIC: surprise removal of its NIC, and its return.
-unplug() { qmp device_del "{\"id\":\"$(fact --arg rnic "$1" '.rnics[] | select(.rnic == $rnic) | .qemu_id')\"}"; }
+# unplug RNIC: the slot's button is pressed; the kernel removes the NIC after the 5 s in which one may change one's mind.
+unplug() { qmp device_del "{\"id\":\"$(qemu_id "$1")\"}" >/dev/null; }
 
+# plug RNIC: its NIC returns to the slot.
 plug() {
   qmp device_add "$(fact -c --arg rnic "$1" '.rnics[] | select(.rnic == $rnic) |
     {driver: "virtio-net-pci", id: .qemu_id, bus: .qemu_bus, netdev: .cable, mac: .mac, romfile: ""}')"
@@ -96,9 +108,8 @@ expect() { [ "$2" = "$3" ] || fail "$1: want '$2', got '$3'"; }
 
 # expect_exit CODE COMMAND…: runs it with stdout and stderr in $RESULTS/stdout and $RESULTS/stderr.
 expect_exit() {
-  want=$1
+  local want=$1 code=0
   shift
-  code=0
   "$@" >"$RESULTS/stdout" 2>"$RESULTS/stderr" || code=$?
   [ "$code" -eq "$want" ] && return
   head -n 20 "$RESULTS/stderr"
@@ -107,7 +118,7 @@ expect_exit() {
 
 # wait_until SECONDS COMMAND…: 0 as soon as the command succeeds, 1 when it has not within that time.
 wait_until() {
-  tries=$(($1 * 10))
+  local tries=$(($1 * 10))
   shift
   while [ "$tries" -gt 0 ]; do
     "$@" >/dev/null 2>&1 && return 0

@@ -1,7 +1,7 @@
-# shellcheck shell=dash
+#!/bin/sh
 # goal: every device answers the reference tools, so that later figures have something to be compared with
 # method: ib_write_lat and ib_write_bw with server and client on the same device, few iterations; a figure must come out
-# shellcheck source=contrib/lab/guest/lib.sh
+# shellcheck source=../guest/lib.sh
 . /lab/lib.sh
 
 for rnic in $(rnics); do
