@@ -1,0 +1,6 @@
+//go:build cgo && linux && !fakeverbs
+
+package native
+
+// #cgo LDFLAGS: ${SRCDIR}/../../zig-out/lib/libhostping.a -L${SRCDIR}/../../zig-out/lib -libverbs
+import "C"
