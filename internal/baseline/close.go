@@ -2,9 +2,9 @@ package baseline
 
 import "github.com/yuuki/hostping/internal/topology"
 
-// closeShare of the line rate makes an endpoint close: a path that is
+// CloseShare of the line rate makes an endpoint close: a path that is
 // expected to carry this much proves its hops healthy by carrying it.
-const closeShare = 0.9
+const CloseShare = 0.9
 
 // MarkClose sets Close on every path of the topology, from what the set
 // expects of it.
@@ -27,7 +27,7 @@ func MarkClose(t *topology.Topology, set Set) {
 
 func isClose(p topology.Path, r topology.RNIC, e Expectation) bool {
 	if e.BandwidthGbps != nil && r.RateGbps != nil {
-		return *e.BandwidthGbps >= closeShare**r.RateGbps
+		return *e.BandwidthGbps >= CloseShare**r.RateGbps
 	}
 	switch p.Class {
 	case topology.ClassPIX, topology.ClassPXB, topology.ClassMemLocal, topology.ClassMemSocket:

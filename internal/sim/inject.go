@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yuuki/hostping/internal/suggest"
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// ParseFault reads KIND:TARGET or KIND:TARGET=SEVERITY as a fault of this
+// topology. The error is one line and says what would be right.
+func ParseFault(text string, t topology.Topology) (Fault, error) {
+	healthy, err := newPhysics(t)
+	if err != nil {
+		return Fault{}, err
+	}
+	kind, target, ok := strings.Cut(text, ":")
+	if !ok {
+		return Fault{}, fmt.Errorf("fault %q is not of the form KIND:TARGET[=SEVERITY], such as rnic_pcie:%s", text, exampleTarget(healthy))
+	}
+	f := Fault{Kind: kind, Target: target, Severity: DefaultSeverity}
+	if i := strings.LastIndexByte(target, '='); i >= 0 {
+		f.Target = target[:i]
+		if f.Severity, err = parseShare(target[i+1:]); err != nil {
+			return Fault{}, fmt.Errorf("fault %s:%s: severity %w", kind, f.Target, err)
+		}
+	}
+	return healthy.settle(f)
+}
+
+func exampleTarget(p *physics) string {
+	if rnics := probedRNICs(p); len(rnics) > 0 {
+		return rnics[0]
+	}
+	return "rnic0"
+}
+
+// parseShare reads a number from 0 to 1.
+func parseShare(text string) (float64, error) {
+	if share, err := strconv.ParseFloat(text, 64); err == nil && isShare(share) {
+		return share, nil
+	}
+	return 0, fmt.Errorf("%q is not a number from 0 to 1", text)
+}
+
+// isShare is false for what is not a number as well.
+func isShare(v float64) bool { return v >= 0 && v <= 1 }
+
+// settle checks the fault against the host and gives its target the name by
+// which the kind lists it.
+func (p *physics) settle(f Fault) (Fault, error) {
+	kind, err := kindOf(f.Kind)
+	if err != nil {
+		return Fault{}, err
+	}
+	if !isShare(f.Severity) {
+		return Fault{}, fmt.Errorf("fault %s:%s: severity %g is not a number from 0 to 1", f.Kind, f.Target, f.Severity)
+	}
+	targets := kind.targetsOn(p)
+	if slices.Contains(targets, f.Target) {
+		return f, nil
+	}
+	if hop, ok := p.hopServing(kind.hop, f.Target); ok && slices.Contains(targets, hop) {
+		f.Target = hop
+		return f, nil
+	}
+	return Fault{}, fmt.Errorf("fault %s:%s: no %s %q that a probe crosses; %s",
+		f.Kind, f.Target, kind.target, f.Target, suggest.For(f.Target, targets))
+}
+
+func kindOf(name string) (faultKind, error) {
+	var names []string
+	for _, k := range faultKinds() {
+		if k.name == name {
+			return k, nil
+		}
+		names = append(names, k.name)
+	}
+	return faultKind{}, fmt.Errorf("unknown fault kind %q; %s", name, suggest.For(name, names))
+}
+
+// targetsOn lists the kind's targets, "all" included.
+func (k faultKind) targetsOn(p *physics) []string {
+	targets := k.list(p)
+	if k.takesAll && len(targets) > 0 {
+		targets = append(targets, allTargets)
+	}
+	return targets
+}
+
+// hopServing finds a hop by one of its members: any RNIC on a shared link, the
+// switch below a root port.
+func (p *physics) hopServing(kind topology.HopKind, member string) (part string, ok bool) {
+	for _, h := range p.hops {
+		if h.Kind == kind && kind != topology.HopInterSocket && slices.Contains(h.Members, member) {
+			return hopPart(h), true
+		}
+	}
+	return "", false
+}
+
+// inject returns the host with the faults.
+func (p *physics) inject(faults []Fault) (*physics, error) {
+	sick := p.clone()
+	for _, f := range faults {
+		f, err := p.settle(f)
+		if err != nil {
+			return nil, err
+		}
+		if f.Severity == 0 {
+			continue
+		}
+		kind, err := kindOf(f.Kind)
+		if err != nil {
+			return nil, err
+		}
+		targets := []string{f.Target}
+		if kind.takesAll && f.Target == allTargets {
+			targets = kind.list(p)
+		}
+		for _, target := range targets {
+			kind.apply(sick, target, f.Severity)
+		}
+	}
+	return sick, nil
+}
+
+// KindTargets is a kind of fault and where it shows on a topology.
+type KindTargets struct {
+	Kind            string   `json:"kind"`
+	Changes         string   `json:"changes"` // what it does to the host, in one line
+	Target          string   `json:"target"`  // what a target is: "RNIC", "switch"
+	DefaultSeverity float64  `json:"default_severity"`
+	Targets         []string `json:"targets"`
+}
+
+// visibleShare is how much bandwidth a path must lose for a target to be
+// listed: what makes a path abnormal in the paper.
+const visibleShare = 0.2
+
+// Targets lists every kind of fault with those targets on which, at default
+// severity, it takes more than a fifth of some path's bandwidth. A link that
+// is much wider than all that cross it is not among them.
+func Targets(t topology.Topology) ([]KindTargets, error) {
+	healthy, err := newPhysics(t)
+	if err != nil {
+		return nil, err
+	}
+	var list []KindTargets
+	for _, kind := range faultKinds() {
+		row := KindTargets{
+			Kind: kind.name, Changes: kind.changes, Target: kind.target,
+			DefaultSeverity: DefaultSeverity, Targets: []string{},
+		}
+		for _, target := range kind.targetsOn(healthy) {
+			sick, err := healthy.inject([]Fault{{kind.name, target, DefaultSeverity}})
+			if err != nil {
+				return nil, err
+			}
+			if sick.worseThan(healthy) {
+				row.Targets = append(row.Targets, target)
+			}
+		}
+		list = append(list, row)
+	}
+	return list, nil
+}
+
+// worseThan reports whether any path lost its visible share.
+func (p *physics) worseThan(healthy *physics) bool {
+	return slices.ContainsFunc(healthy.routes, func(r route) bool {
+		return p.figure(&r, load{}).bandwidthGbps < (1-visibleShare)*healthy.figure(&r, load{}).bandwidthGbps
+	})
+}
