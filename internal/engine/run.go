@@ -111,7 +111,7 @@ func (r *run) round(ctx context.Context, pending []int) {
 	r.done, r.total = 0, len(pending)
 	r.emit(Event{Kind: EventRound, Round: r.number, Total: r.total})
 	pending = r.plan.spread(pending)
-	for {
+	for len(pending) > 0 && !r.endWith(ctx) {
 		if pending = r.dropLost(pending); len(pending) == 0 || !r.mayProbe(ctx) {
 			return
 		}
@@ -214,7 +214,9 @@ func (r *run) failure(a answer) *probe.Failure {
 	return &probe.Failure{Reason: probe.ReasonInternal, Detail: fmt.Sprintf("probe of %v: %v", key, a.err)}
 }
 
-// lose marks a device that must not be probed again in this run.
+// lose marks a device that must not be probed again in this run. Its hops
+// stay open to other devices: a bandwidth loop is bounded in bytes, so a probe
+// that hangs beyond its deadline waits and moves nothing.
 func (r *run) lose(device string, why *probe.Failure) {
 	if r.lost[device] == nil {
 		r.lost[device] = why
