@@ -1,5 +1,6 @@
 // Package report is what a run leaves behind: one value, its JSON form
-// (hostping.report/v1, schema in docs/) and its renderings for people.
+// (hostping.report/v1, schema in docs/) and its rendering for people. It
+// judges nothing and touches no machine.
 package report
 
 import (
@@ -15,7 +16,8 @@ import (
 // SchemaID names the JSON form of Report.
 const SchemaID = "hostping.report/v1"
 
-// Report is one run: what was there, what was measured, what it means.
+// Report is one run: what was there, what was measured, what it means. Lists
+// are in the topology's order. A nil pointer is a fact that is not known.
 type Report struct {
 	Schema       string                `json:"schema"`
 	Tool         Tool                  `json:"tool"`
@@ -27,6 +29,7 @@ type Report struct {
 	Findings     []diagnosis.Finding   `json:"findings"`
 	History      []HopHistory          `json:"history"`
 	Diagnoses    []diagnosis.Diagnosis `json:"diagnoses"`
+	Monitor      Monitor               `json:"monitor"`
 	Sources      []monitor.Source      `json:"sources"`
 	Unmeasured   []Unmeasured          `json:"unmeasured"`
 	Idle         monitor.Reading       `json:"idle"`
@@ -45,17 +48,21 @@ type Host struct {
 
 // Run is the execution.
 type Run struct {
-	ID          string    `json:"id"`
-	Trigger     string    `json:"trigger"` // "manual", "idle", ...
-	Mode        string    `json:"mode"`    // "idle" or "busy"
-	Backend     string    `json:"backend"` // "live" or "sim"
-	StartedAt   time.Time `json:"started_at"`
-	FinishedAt  time.Time `json:"finished_at"`
-	DurationMs  float64   `json:"duration_ms"`
-	Interrupted bool      `json:"interrupted"` // ended before its plan was done
+	ID         string    `json:"id"`
+	Trigger    string    `json:"trigger"` // "manual", "idle", ...
+	Mode       string    `json:"mode"`    // "idle" or "busy"
+	Backend    string    `json:"backend"` // "live" or "sim"
+	StartedAt  time.Time `json:"started_at"`
+	FinishedAt time.Time `json:"finished_at"`
+	DurationMs float64   `json:"duration_ms"`
+	// Interrupted is true when the run ended before its plan was done;
+	// EndReason then says why in one line.
+	Interrupted bool   `json:"interrupted"`
+	EndReason   string `json:"end_reason"`
 }
 
-// Measurement is one path that has at least one read. Figures are medians of the reads.
+// Measurement is one path that has at least one read. BandwidthGbps is the
+// median of the reads, LatencyUs the read whose p50 is the median.
 type Measurement struct {
 	RNIC               string               `json:"rnic"`
 	Endpoint           string               `json:"endpoint"`
@@ -64,23 +71,25 @@ type Measurement struct {
 	BandwidthGbps      float64              `json:"bandwidth_gbps"`
 	PaperBandwidthGbps *float64             `json:"paper_bandwidth_gbps"`
 	LatencyUs          probe.Latency        `json:"latency_us"`
-	ReferenceGbps      *float64             `json:"reference_gbps"`
+	ReferenceGbps      *float64             `json:"reference_gbps"` // what the bandwidth was compared with, by Rule
+	ReferenceLatencyUs *float64             `json:"reference_latency_us"`
 	Rule               string               `json:"rule"`
 	Baseline           baseline.Expectation `json:"baseline"`
-	Verdict            string               `json:"verdict"`
+	Verdict            string               `json:"verdict"` // by bandwidth
 	LatencyVerdict     string               `json:"latency_verdict"`
 	Reason             string               `json:"reason"`
 	SelfNoiseNs        *float64             `json:"self_noise_ns"`
 	Setup              *probe.Setup         `json:"setup"`
 	Links              []probe.LinkSample   `json:"links"`
-	Reads              []Read               `json:"reads"`
+	Reads              []Read               `json:"reads"` // all of them, in the order they were made
 }
 
 // Read is one read of a path.
 type Read struct {
-	BandwidthGbps float64       `json:"bandwidth_gbps"`
-	LatencyUs     probe.Latency `json:"latency_us"`
-	ToolLimited   bool          `json:"tool_limited"`
+	BandwidthGbps      float64       `json:"bandwidth_gbps"`
+	PaperBandwidthGbps *float64      `json:"paper_bandwidth_gbps"`
+	LatencyUs          probe.Latency `json:"latency_us"`
+	ToolLimited        bool          `json:"tool_limited"`
 }
 
 // Hop is the verdict of one hop.
@@ -88,10 +97,31 @@ type Hop struct {
 	ID                    string           `json:"id"`
 	Kind                  topology.HopKind `json:"kind"`
 	Verdict               string           `json:"verdict"`
-	AbnormalCount         int              `json:"abnormal_count"`
-	Utilization           *float64         `json:"utilization"`
+	AbnormalCount         int              `json:"abnormal_count"` // distinct RNICs that reported it
+	Utilization           *float64         `json:"utilization"`    // 0..1
 	EstimatedCapacityGbps *float64         `json:"estimated_capacity_gbps"`
 	Evidence              []string         `json:"evidence"`
+}
+
+// Monitor is what the monitor told the analyzer, besides idleness.
+type Monitor struct {
+	RNICConfig []RNICConfig `json:"rnic_config"`
+	ACS        []Setting    `json:"acs"` // whether a switch redirects peer requests upwards
+	ATS        []Setting    `json:"ats"` // whether an RNIC uses address translation services
+}
+
+// Setting is whether a feature of one part is on. A part of which that could
+// not be read has no entry.
+type Setting struct {
+	ID string `json:"id"`
+	On bool   `json:"on"`
+}
+
+// RNICConfig is the settings of an RNIC that look like a link failure. nil is unknown.
+type RNICConfig struct {
+	RNIC          string `json:"rnic"`
+	SlowStart     *bool  `json:"slow_start"`
+	SmallTxWindow *bool  `json:"small_tx_window"`
 }
 
 // HopHistory is a hop's verdicts over the last runs, oldest first.
@@ -100,10 +130,14 @@ type HopHistory struct {
 	Verdicts []string `json:"verdicts"`
 }
 
-// Unmeasured is a path of the plan without a reading.
+// Unmeasured is a path without a reading.
 type Unmeasured struct {
 	RNIC     string `json:"rnic"`
 	Endpoint string `json:"endpoint"`
-	Reason   string `json:"reason"` // a probe.Reason
-	Detail   string `json:"detail"`
+	// Planned is false for a path that this run was never meant to probe: a
+	// device that cannot be probed, a far endpoint on a busy run. Only a
+	// planned path that was not measured makes a run inconclusive.
+	Planned bool   `json:"planned"`
+	Reason  string `json:"reason"`
+	Detail  string `json:"detail"`
 }
