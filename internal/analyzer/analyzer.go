@@ -64,19 +64,33 @@ type Input struct {
 	Thresholds Thresholds
 }
 
+// Rule names what a path's bandwidth was compared with.
+type Rule string
+
+// Rules.
+const (
+	RuleBaseline      Rule = "baseline"
+	RuleLikePaths     Rule = "like paths"      // median of the paths of one class between like devices
+	RuleOwnClosePaths Rule = "own close paths" // the fastest close path of the same RNIC, on busy runs
+)
+
 // PathVerdict is the judgement of one path with the numbers behind it.
 type PathVerdict struct {
 	Path           topology.Path
 	Verdict        Verdict // by bandwidth
-	LatencyVerdict Verdict
-	// BandwidthGbps and LatencyUs are the medians of the reads; nil when unmeasured.
+	LatencyVerdict Verdict // uncertain where there is no reference, and on busy runs
+	// BandwidthGbps and LatencyUs are the medians of the reads (of an even
+	// number the lower one); nil when unmeasured.
 	BandwidthGbps *float64
 	LatencyUs     *float64
-	// Reference is what BandwidthGbps was compared with, and RuleOf names the
-	// rule ("baseline", "like paths", "own close paths").
+	// ReferenceGbps and ReferenceUs are what they were compared with; nil is
+	// unknown. Rule says where ReferenceGbps comes from; "" without one.
 	ReferenceGbps *float64
-	Rule          string
-	Reason        string // one line for people; why uncertain or unmeasured
+	ReferenceUs   *float64
+	Rule          Rule
+	// Reads counts the reads, LowReads those too low against the reference.
+	Reads, LowReads int
+	Reason          string // one line for people; "" when normal
 }
 
 // HopVerdict is the judgement of one hop.
@@ -85,15 +99,56 @@ type HopVerdict struct {
 	Kind          topology.HopKind
 	Verdict       Verdict
 	AbnormalCount int // distinct RNICs that reported it
-	// EstimatedCapacityGbps bounds the hop's capacity where its paths show it; nil is unknown.
+	// EstimatedCapacityGbps is the highest figure of a path that crossed the
+	// hop: the hop carries at least that much. nil is unknown.
 	EstimatedCapacityGbps *float64
 	Evidence              []string
 }
 
-// Result is the analyzer's answer. Lists are in the topology's order and never nil.
+// Result is the analyzer's answer. Paths and Hops are in the topology's
+// order, Diagnoses worst first. Lists are never nil.
 type Result struct {
 	Paths     []PathVerdict
 	Hops      []HopVerdict
 	Diagnoses []diagnosis.Diagnosis
 	Findings  []diagnosis.Finding
+}
+
+// Analyze judges a run. Equal input gives an equal result, and the order of
+// the outcomes does not matter.
+func Analyze(in Input) Result {
+	r := newRun(in)
+	r.judgePaths()
+	r.judgeHops()
+	r.findCauses()
+	r.findFacts()
+	return r.result()
+}
+
+// Unsettled returns the paths that need another read before their verdict may
+// be reported, in the topology's order: those with a suspect read, until
+// three of at most five reads agree. A path that failed is not among them.
+func Unsettled(in Input) []topology.PathKey {
+	r := newRun(in)
+	r.judgePaths()
+	var keys []topology.PathKey
+	for i := range r.paths {
+		if p := &r.paths[i]; p.failure == nil && p.needsRead() {
+			keys = append(keys, p.Path.Key())
+		}
+	}
+	return keys
+}
+
+// Judge answers Unsettled for outcomes that come in while a run goes on.
+type Judge struct{ in Input }
+
+// NewJudge returns a Judge for runs over in's topology and baselines; in.Outcomes is ignored.
+func NewJudge(in Input) Judge { return Judge{in} }
+
+// Unsettled returns the paths that need another read.
+func (j Judge) Unsettled(outcomes []probe.Outcome) []topology.PathKey {
+	in := j.in
+	in.Outcomes = outcomes
+	return Unsettled(in)
 }

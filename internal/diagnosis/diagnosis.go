@@ -3,6 +3,13 @@
 // leaves behind, Diagnosis and Finding.
 package diagnosis
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/yuuki/hostping/internal/topology"
+)
+
 // Code is a stable diagnosis or finding code.
 type Code string
 
@@ -22,6 +29,16 @@ const (
 	PCIeLinkDowngraded    Code = "pcie_link_downgraded"
 	MemoryChannelOverload Code = "memory_channel_overloaded"
 	InterSocketOverload   Code = "inter_socket_overloaded"
+	LinkFlapping          Code = "link_flapping"
+)
+
+// Codes of findings: facts that blame no part.
+const (
+	LatencyAbnormal Code = "latency_abnormal"
+	PlatformLimit   Code = "platform_limit"
+	NoReference     Code = "no_reference"
+	ToolLimited     Code = "tool_limited"
+	RNICUnmeasured  Code = "rnic_unmeasured"
 )
 
 // Severity orders diagnoses for an operator.
@@ -51,6 +68,29 @@ type Diagnosis struct {
 	Evidence     []string      `json:"evidence"`
 	Alternatives []Alternative `json:"alternatives"`
 	Runbook      string        `json:"runbook"` // anchor in docs/runbook.md
+}
+
+// Sort orders diagnoses for an operator: worst first, then as the catalogue
+// lists the codes, then by component.
+func Sort(diagnoses []Diagnosis) {
+	position := map[Code]int{}
+	for i, e := range All() {
+		position[e.Code] = i
+	}
+	slices.SortFunc(diagnoses, func(a, b Diagnosis) int {
+		return cmp.Or(
+			cmp.Compare(a.Severity.order(), b.Severity.order()),
+			cmp.Compare(position[a.Code], position[b.Code]),
+			topology.CompareNatural(a.Component, b.Component),
+		)
+	})
+}
+
+func (s Severity) order() int {
+	if s == Critical {
+		return 0
+	}
+	return 1
 }
 
 // Finding is a fact of configuration or environment that an operator should

@@ -1,0 +1,217 @@
+package analyzer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/yuuki/hostping/internal/diagnosis"
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// diagnose blames one hop for the slow paths. rivals are the other covers,
+// own is the weight of this one.
+func (r *run) diagnose(h int, paths []int, rivals []rival, own float64) {
+	code := r.code(h, paths)
+	rivals = append(r.lookAlikes(h, code, paths), rivals...)
+	r.diagnoses = append(r.diagnoses, diagnosis.Diagnosis{
+		Code:         code,
+		Severity:     r.severity(paths),
+		Component:    r.hops[h].Hop,
+		Components:   []string{r.hops[h].Hop},
+		Confidence:   confidence(own, rivals),
+		Summary:      r.summary(h, code, paths),
+		Evidence:     r.evidence(h, code, paths),
+		Alternatives: alternatives(rivals),
+		Runbook:      diagnosis.Runbook(code),
+	})
+}
+
+// severity is critical when a close path is slow: those are the ones that jobs use.
+func (r *run) severity(paths []int) diagnosis.Severity {
+	if slices.ContainsFunc(paths, func(i int) bool { return r.paths[i].Path.Close }) {
+		return diagnosis.Critical
+	}
+	return diagnosis.Warning
+}
+
+func alternatives(rivals []rival) []diagnosis.Alternative {
+	list := []diagnosis.Alternative{}
+	for _, x := range rivals {
+		if len(list) < maxAlternatives {
+			list = append(list, x.Alternative)
+		}
+	}
+	return list
+}
+
+// summary is one sentence: the part, its figure against the expected one, and why it is blamed.
+func (r *run) summary(h int, code diagnosis.Code, paths []int) string {
+	close := slices.Clone(paths)
+	close = slices.DeleteFunc(close, func(i int) bool { return !r.paths[i].Path.Close })
+	shown, adjective := close, "close "
+	if len(close) == 0 {
+		shown, adjective = paths, ""
+	}
+	best := &r.paths[slices.MaxFunc(shown, func(a, b int) int { return cmp.Compare(r.paths[a].gbps, r.paths[b].gbps) })]
+	carried := fmt.Sprintf("%s Gb/s of an expected %s", figure(best.gbps), figure(*best.ReferenceGbps))
+	id := r.hops[h].Hop
+	switch code {
+	case diagnosis.P2PMisconfiguration:
+		return fmt.Sprintf("%s reaches %s at %s and answers after %s µs instead of %s: peer traffic takes the way through the root complex",
+			joined(r.rnicsOf(paths)), best.Path.Endpoint, carried, figure(best.latencyUs), latencyReference(best))
+	case diagnosis.RNICSlowStart:
+		return fmt.Sprintf("%s sends %s on all its close paths, and its slow start is on", joined(r.rnicsOf(paths)), carried)
+	case diagnosis.RNICTxWindow:
+		return fmt.Sprintf("%s sends %s on all its close paths, and its Tx window is too small", joined(r.rnicsOf(paths)), carried)
+	}
+	if r.hops[h].Kind == topology.HopRNICPCIe {
+		return fmt.Sprintf("%s carries %s: all %s of %s are slow",
+			id, carried, count(len(shown), adjective+"path"), joined(r.rnicsOf(paths)))
+	}
+	return fmt.Sprintf("%s carries %s: %s of %s across it slow, and no other hop explains %s",
+		id, carried, count(len(shown), adjective+"path"), joined(r.rnicsOf(shown))+isAre(len(shown)), itThem(len(shown)))
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}
+
+func itThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+func latencyReference(p *path) string {
+	if p.ReferenceUs == nil {
+		return "less"
+	}
+	return figure(*p.ReferenceUs)
+}
+
+// rnicsOf names the RNICs of the paths, each once.
+func (r *run) rnicsOf(paths []int) []string {
+	names := map[string]bool{}
+	for _, i := range paths {
+		names[r.paths[i].Path.RNIC] = true
+	}
+	return sortedNames(names)
+}
+
+// evidence lists what speaks for the blame: the slow paths, what their
+// latency and settings say, the link as seen under load, and the hops that are ruled out.
+func (r *run) evidence(h int, code diagnosis.Code, paths []int) []string {
+	var slow []string
+	for _, i := range paths {
+		slow = append(slow, r.slowPath(i))
+	}
+	lines := capped(slow, maxEvidence)
+	if r.hops[h].Kind == topology.HopGPUPCIe {
+		lines = append(lines, capped(r.latencyEvidence(paths), maxEvidence)...)
+	}
+	if code == diagnosis.P2PMisconfiguration {
+		lines = append(lines, capped(r.peerEvidence(paths), maxEvidence)...)
+	}
+	if line := r.hops[h].link.line; line != "" {
+		lines = append(lines, r.hops[h].Hop+": "+line)
+	}
+	return append(lines, capped(r.ruledOut(h, paths), maxEvidence)...)
+}
+
+// slowPath is one abnormal path with its margin and its reads.
+func (r *run) slowPath(i int) string {
+	p := &r.paths[i]
+	return fmt.Sprintf("%s carries %s Gb/s, %s below %s (%s); %d of %d reads are low",
+		p.name(), figure(p.gbps), share(1 - p.gbps / *p.ReferenceGbps), figure(*p.ReferenceGbps),
+		p.referenceName(), p.LowReads, p.Reads)
+}
+
+// latencyEvidence tells, for peer paths, whether they are late as well.
+func (r *run) latencyEvidence(paths []int) (lines []string) {
+	for _, i := range paths {
+		p := &r.paths[i]
+		if !p.peer() || p.ReferenceUs == nil {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s answers after %s µs, expected are %s: its latency is %s",
+			p.name(), figure(p.latencyUs), figure(*p.ReferenceUs), p.LatencyVerdict))
+	}
+	return lines
+}
+
+// ruledOut lists the other hops of the slow paths that a normal path clears.
+func (r *run) ruledOut(blamed int, paths []int) (lines []string) {
+	seen := map[int]bool{blamed: true}
+	for _, i := range paths {
+		for _, h := range r.paths[i].hops {
+			if x := &r.hops[h]; !seen[h] && x.witness >= 0 {
+				lines = append(lines, x.Hop+" is healthy: "+r.carries(x.witness))
+			}
+			seen[h] = true
+		}
+	}
+	return lines
+}
+
+// reportUnexplained tells of slow paths all of whose hops other paths clear.
+// h is a hop that they share; covers are the sets of hops that might come and go.
+func (r *run) reportUnexplained(h int, paths []int, covers [][]int) {
+	component := r.hops[h].Hop
+	what := count(len(paths), "path") + " across " + component + isAre(len(paths)) + " slow"
+	if len(paths) == 1 {
+		component = r.paths[paths[0]].name()
+		what = component + " is slow"
+	}
+	var rivals []rival
+	for _, cover := range covers {
+		x := rival{weight: 1 / float64(len(covers))}
+		x.Code, x.Reason = diagnosis.LinkFlapping, "a fault that comes and goes would look like this; further runs tell"
+		for _, i := range cover {
+			x.Components = append(x.Components, r.hops[i].Hop)
+		}
+		rivals = append(rivals, x)
+	}
+	var slow []string
+	for _, i := range paths {
+		slow = append(slow, r.slowPath(i))
+	}
+	r.diagnoses = append(r.diagnoses, diagnosis.Diagnosis{
+		Code:         diagnosis.PathUnexplained,
+		Severity:     r.severity(paths),
+		Component:    component,
+		Components:   []string{component},
+		Confidence:   confidence(1, rivals),
+		Summary:      what + ", yet every hop of it carried a normal path",
+		Evidence:     append(capped(slow, maxEvidence), capped(r.ruledOut(-1, paths), maxEvidence)...),
+		Alternatives: alternatives(rivals),
+		Runbook:      diagnosis.Runbook(diagnosis.PathUnexplained),
+	})
+}
+
+// reportDowngradedLinks tells of links that ran below what both ends can do
+// although no diagnosis blames them.
+func (r *run) reportDowngradedLinks() {
+	for i := range r.hops {
+		h := &r.hops[i]
+		blamed := func(d diagnosis.Diagnosis) bool { return slices.Contains(d.Components, h.Hop) }
+		if !h.link.downgraded || slices.ContainsFunc(r.diagnoses, blamed) {
+			continue
+		}
+		r.diagnoses = append(r.diagnoses, diagnosis.Diagnosis{
+			Code:         diagnosis.PCIeLinkDowngraded,
+			Severity:     diagnosis.Warning,
+			Component:    h.Hop,
+			Components:   []string{h.Hop},
+			Confidence:   certainty,
+			Summary:      h.Hop + ": " + h.link.line + "; no slow path is explained by it",
+			Evidence:     slices.Clone(h.Evidence),
+			Alternatives: []diagnosis.Alternative{},
+			Runbook:      diagnosis.Runbook(diagnosis.PCIeLinkDowngraded),
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package analyzer_test
+
+// Goal: every fault that the simulator can inject into the host of Fig. 2 is
+// blamed exactly, and a healthy host never is. Method: the run's own loop
+// (read, ask Unsettled, read again) over the simulated prober.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/yuuki/hostping/internal/analyzer"
+	"github.com/yuuki/hostping/internal/baseline"
+	"github.com/yuuki/hostping/internal/diagnosis"
+	"github.com/yuuki/hostping/internal/probe"
+	"github.com/yuuki/hostping/internal/sim"
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// fig2Input is a healthy idle run of Fig. 2 before anything was measured.
+func fig2Input() analyzer.Input {
+	topo := sim.Fig2()
+	set := baseline.Defaults(topo)
+	baseline.MarkClose(&topo, set)
+	return analyzer.Input{Topology: topo, Baselines: set, Thresholds: analyzer.DefaultThresholds()}
+}
+
+// simulate measures every path of in's topology and returns the input of the analysis.
+func simulate(t *testing.T, in analyzer.Input, noise sim.Noise, seed uint64, faults ...string) analyzer.Input {
+	t.Helper()
+	opts := sim.Options{Seed: seed, Noise: noise}
+	for _, text := range faults {
+		fault, err := sim.ParseFault(text, in.Topology)
+		require.NoError(t, err)
+		opts.Faults = append(opts.Faults, fault)
+	}
+	host, err := sim.New(in.Topology, opts)
+	require.NoError(t, err)
+	in.RNICConfig, in.P2P = host.RNICConfig(), host.P2P()
+	in.Outcomes = nil
+	at := map[topology.PathKey]int{}
+	var todo []topology.PathKey
+	for _, p := range in.Topology.Paths {
+		at[p.Key()] = len(in.Outcomes)
+		in.Outcomes = append(in.Outcomes, probe.Outcome{Path: p})
+		todo = append(todo, p.Key())
+	}
+	judge := analyzer.NewJudge(in)
+	for len(todo) > 0 {
+		for _, key := range todo {
+			o := &in.Outcomes[at[key]]
+			reading, err := host.Probe(context.Background(), probe.Request{Path: o.Path})
+			require.NoError(t, err)
+			o.Reads = append(o.Reads, reading)
+		}
+		todo = judge.Unsettled(in.Outcomes)
+	}
+	return in
+}
+
+// blames renders diagnoses as "code component" lines.
+func blames(r analyzer.Result) []string {
+	list := []string{}
+	for _, d := range r.Diagnoses {
+		list = append(list, string(d.Code)+" "+d.Component)
+	}
+	return list
+}
+
+// expected is what the tool must say of a fault on Fig. 2.
+func expected(kind, target string) []string {
+	codes := map[string]diagnosis.Code{
+		"rnic_pcie": diagnosis.RNICPCIeFailure, "gpu_pcie": diagnosis.GPUPCIeFailure,
+		"switch": diagnosis.SwitchLinkFailure, "root_port": diagnosis.RootPortFailure,
+		"memory": diagnosis.MemoryChannelFailure, "inter_socket": diagnosis.InterSocketFailure,
+		"slow_start": diagnosis.RNICSlowStart, "tx_window": diagnosis.RNICTxWindow,
+	}
+	switch kind {
+	case "slow_start", "tx_window":
+		return []string{string(codes[kind]) + " rnic_pcie:" + target}
+	case "acs", "ats":
+	default:
+		return []string{string(codes[kind]) + " " + kind + ":" + target}
+	}
+	// The table of Fig. 2: GPUs below the lower switch with RNIC n, and beside it.
+	lower, upper := [4]int{0, 3, 4, 7}, [4]int{1, 2, 5, 6}
+	var gpus []int
+	for n := range 4 {
+		if target == "all" || target == fmt.Sprintf("low%d", n) || target == fmt.Sprintf("rnic%d", n) {
+			gpus = append(gpus, lower[n])
+		}
+		if target == "all" || target == fmt.Sprintf("up%d", n) || target == fmt.Sprintf("rnic%d", n) {
+			gpus = append(gpus, upper[n])
+		}
+	}
+	slices.Sort(gpus)
+	var list []string
+	for _, g := range gpus {
+		list = append(list, fmt.Sprintf("%s gpu_pcie:gpu%d", diagnosis.P2PMisconfiguration, g))
+	}
+	return list
+}
+
+func TestEveryFaultOnFig2IsBlamedExactly(t *testing.T) {
+	in := fig2Input()
+	targets, err := sim.Targets(in.Topology)
+	require.NoError(t, err)
+	require.NotEmpty(t, targets)
+	for _, kind := range targets {
+		for _, target := range kind.Targets {
+			for _, severity := range []string{"", "=0.3", "=0.6"} {
+				for seed := range uint64(3) {
+					fault := kind.Kind + ":" + target + severity
+					t.Run(fmt.Sprintf("%s seed %d", fault, seed+1), func(t *testing.T) {
+						result := analyzer.Analyze(simulate(t, in, sim.NoiseTypical, seed+1, fault))
+						assert.Equal(t, expected(kind.Kind, target), blames(result))
+					})
+				}
+			}
+		}
+	}
+}
+
+func TestHealthyFig2IsNeverBlamed(t *testing.T) {
+	in := fig2Input()
+	for _, noise := range sim.Noises() {
+		for seed := range uint64(200) {
+			result := analyzer.Analyze(simulate(t, in, noise, seed+1))
+			require.Empty(t, blames(result), "%s noise, seed %d", noise, seed+1)
+			require.Empty(t, result.Findings, "%s noise, seed %d", noise, seed+1)
+		}
+	}
+}
+
+func TestMisconfigurationNamesTheBridges(t *testing.T) {
+	for _, c := range []struct{ fault, gpu, evidence string }{
+		{"acs:low0", "gpu0", "ACS is on at low0"},
+		{"acs:up0", "gpu1", "ACS is on at up0"},
+		{"ats:rnic2", "gpu5", "ATS is off on rnic2"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			result := analyzer.Analyze(simulate(t, fig2Input(), sim.NoiseTypical, 1, c.fault))
+			i := slices.IndexFunc(result.Diagnoses, func(d diagnosis.Diagnosis) bool {
+				return d.Component == "gpu_pcie:"+c.gpu
+			})
+			require.GreaterOrEqual(t, i, 0)
+			assert.Contains(t, strings.Join(result.Diagnoses[i].Evidence, "\n"), c.evidence)
+		})
+	}
+}

@@ -1,0 +1,205 @@
+package analyzer
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/yuuki/hostping/internal/baseline"
+	"github.com/yuuki/hostping/internal/diagnosis"
+	"github.com/yuuki/hostping/internal/probe"
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// run is one analysis in progress: the input with its names turned into
+// indexes, and what each stage adds.
+type run struct {
+	in        Input
+	threshold float64
+	paths     []path // in the topology's order
+	hops      []hop  // in the topology's order
+	rnics     []rnic // those that paths name, in the topology's order
+
+	diagnoses []diagnosis.Diagnosis
+	findings  []diagnosis.Finding
+}
+
+// path is one outcome with its judgement.
+type path struct {
+	PathVerdict
+	rnic     int
+	hops     []int
+	memory   bool // the endpoint is memory, not a GPU
+	reads    []probe.Reading
+	failure  *probe.Failure
+	expected baseline.Expectation
+
+	gbps, latencyUs     float64 // medians of the reads; NaN without a read
+	likeGbps, closeGbps float64 // references by the two sibling rules; NaN when unknown
+	bandwidth, latency  tally
+}
+
+// hop is one hop with its judgement.
+type hop struct {
+	HopVerdict
+	facts     topology.Hop
+	paths     []int // the outcomes that cross it
+	reporters []int // the RNICs that reported it
+	link      link
+	// fastest is the path with the highest figure among those that cross it,
+	// witness the fastest normal one; -1 when there is none.
+	fastest, witness int
+}
+
+// rnic is an RNIC with its paths.
+type rnic struct {
+	topology.RNIC
+	service bool // carries service traffic, or may: judged by its own close paths on busy runs
+	paths   []int
+}
+
+func newRun(in Input) *run {
+	r := &run{in: in, threshold: in.Thresholds.Path}
+	if r.threshold <= 0 {
+		r.threshold = DefaultThresholds().Path
+	}
+	hopIndex := make(map[string]int, len(in.Topology.Hops))
+	addHop := func(h topology.Hop) int {
+		hopIndex[h.ID] = len(r.hops)
+		r.hops = append(r.hops, hop{
+			HopVerdict: HopVerdict{Hop: h.ID, Kind: h.Kind, Verdict: Uncertain},
+			facts:      h, fastest: -1, witness: -1,
+		})
+		return len(r.hops) - 1
+	}
+	for _, h := range in.Topology.Hops {
+		addHop(h)
+	}
+	rnicIndex := make(map[string]int, len(in.Topology.RNICs))
+	addRNIC := func(x topology.RNIC) int {
+		rnicIndex[x.ID] = len(r.rnics)
+		r.rnics = append(r.rnics, rnic{RNIC: x, service: in.Busy})
+		return len(r.rnics) - 1
+	}
+	for _, x := range in.Topology.RNICs {
+		addRNIC(x)
+	}
+	for _, u := range in.Idle.RNICs {
+		if i, ok := rnicIndex[u.ID]; ok && u.Busy != nil && !*u.Busy {
+			r.rnics[i].service = false
+		}
+	}
+	for _, o := range inOrder(in) {
+		p := path{
+			PathVerdict: PathVerdict{Path: o.Path, Reads: len(o.Reads)},
+			reads:       o.Reads, failure: o.Failure, expected: in.Baselines[o.Path.Key()],
+			gbps: math.NaN(), latencyUs: math.NaN(), likeGbps: math.NaN(), closeGbps: math.NaN(),
+		}
+		if len(o.Reads) > 0 {
+			p.gbps = medianRead(o.Reads, func(x probe.Reading) float64 { return x.BandwidthGbps })
+			p.latencyUs = medianRead(o.Reads, func(x probe.Reading) float64 { return x.Latency.P50Us })
+			p.BandwidthGbps, p.LatencyUs = new(p.gbps), new(p.latencyUs)
+		}
+		var ok bool
+		if p.rnic, ok = rnicIndex[o.Path.RNIC]; !ok {
+			p.rnic = addRNIC(topology.RNIC{ID: o.Path.RNIC})
+		}
+		for _, id := range o.Path.Hops {
+			h, ok := hopIndex[id]
+			if !ok {
+				kind, _, _ := strings.Cut(id, ":")
+				h = addHop(topology.Hop{ID: id, Kind: topology.HopKind(kind), Trust: topology.TrustUnknown})
+			}
+			p.hops = append(p.hops, h)
+			p.memory = r.hops[h].Kind == topology.HopMemory // paths to memory end with it
+			r.hops[h].paths = append(r.hops[h].paths, len(r.paths))
+		}
+		r.rnics[p.rnic].paths = append(r.rnics[p.rnic].paths, len(r.paths))
+		r.paths = append(r.paths, p)
+	}
+	for h := range r.hops {
+		r.hops[h].link = r.loadedLink(h)
+	}
+	return r
+}
+
+// inOrder returns the outcomes in the order of the topology's paths; those of
+// paths that it does not list come last.
+func inOrder(in Input) []probe.Outcome {
+	position := make(map[topology.PathKey]int, len(in.Topology.Paths))
+	for i, p := range in.Topology.Paths {
+		position[p.Key()] = i
+	}
+	at := func(o probe.Outcome) int {
+		if i, ok := position[o.Path.Key()]; ok {
+			return i
+		}
+		return len(position)
+	}
+	sorted := slices.Clone(in.Outcomes)
+	slices.SortStableFunc(sorted, func(a, b probe.Outcome) int {
+		return cmp.Or(
+			cmp.Compare(at(a), at(b)),
+			topology.CompareNatural(a.Path.RNIC, b.Path.RNIC),
+			topology.CompareNatural(a.Path.Endpoint, b.Path.Endpoint),
+		)
+	})
+	return sorted
+}
+
+// medianRead returns the median of a figure of the reads, of an even number
+// the lower one, so that the result is always something that was read.
+func medianRead(reads []probe.Reading, figure func(probe.Reading) float64) float64 {
+	figures := make([]float64, len(reads))
+	for i, x := range reads {
+		figures[i] = figure(x)
+	}
+	slices.Sort(figures)
+	return figures[(len(figures)-1)/2]
+}
+
+// median returns the median of the values, which it sorts. NaN without values.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(values)
+	half := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[half]
+	}
+	return (values[half-1] + values[half]) / 2
+}
+
+func (p *path) measured() bool { return len(p.reads) > 0 }
+func (p *path) abnormal() bool { return p.Verdict == Abnormal }
+func (p *path) name() string   { return p.Path.Key().String() }
+
+// part is the hop's id without its kind.
+func (h *hop) part() string {
+	_, part, _ := strings.Cut(h.Hop, ":")
+	return part
+}
+
+func (r *run) result() Result {
+	out := Result{
+		Paths:     make([]PathVerdict, len(r.paths)),
+		Hops:      make([]HopVerdict, len(r.hops)),
+		Diagnoses: r.diagnoses,
+		Findings:  r.findings,
+	}
+	for i := range r.paths {
+		out.Paths[i] = r.paths[i].PathVerdict
+	}
+	for i := range r.hops {
+		out.Hops[i] = r.hops[i].HopVerdict
+	}
+	if out.Diagnoses == nil {
+		out.Diagnoses = []diagnosis.Diagnosis{}
+	}
+	if out.Findings == nil {
+		out.Findings = []diagnosis.Finding{}
+	}
+	return out
+}

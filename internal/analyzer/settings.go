@@ -1,0 +1,114 @@
+package analyzer
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// fact is a yes or no that may be unknown (nil).
+type fact struct{ value *bool }
+
+func (f fact) yes() bool     { return f.value != nil && *f.value }
+func (f fact) unknown() bool { return f.value == nil }
+
+// any is yes when one of the facts is, else unknown when one of them is.
+func anyOf(facts []fact) fact {
+	if i := slices.IndexFunc(facts, fact.yes); i >= 0 {
+		return facts[i]
+	}
+	if i := slices.IndexFunc(facts, fact.unknown); i >= 0 {
+		return facts[i]
+	}
+	return fact{new(false)}
+}
+
+// portSettings are the settings of RNICs that slow all their paths alike.
+type portSettings struct{ slowStart, txWindow fact }
+
+// settings returns those of the RNICs that the paths belong to.
+func (r *run) settings(paths []int) portSettings {
+	var slowStart, txWindow []fact
+	for _, i := range paths {
+		config := r.in.RNICConfig[r.paths[i].Path.RNIC] // absent: both nil
+		slowStart = append(slowStart, fact{config.SlowStart})
+		txWindow = append(txWindow, fact{config.SmallTxWindow})
+	}
+	return portSettings{anyOf(slowStart), anyOf(txWindow)}
+}
+
+// peerEvidence says what the settings tell about slow and late peer paths.
+func (r *run) peerEvidence(paths []int) (lines []string) {
+	bridges := map[string]bool{}
+	for _, i := range paths {
+		for _, id := range r.turns(i) {
+			if r.in.P2P.ACS[id] {
+				bridges[id] = true
+			}
+		}
+	}
+	for _, id := range sortedNames(bridges) {
+		lines = append(lines, "ACS is on at "+id+", where this traffic should turn")
+	}
+	rnics := map[string]bool{}
+	for _, i := range paths {
+		if on, known := r.in.P2P.ATS[r.paths[i].Path.RNIC]; known && !on {
+			rnics[r.paths[i].Path.RNIC] = true
+		}
+	}
+	for _, id := range sortedNames(rnics) {
+		lines = append(lines, "ATS is off on "+id)
+	}
+	return lines
+}
+
+// peerSettingsAreRight reports whether ACS and ATS are known on all of these
+// paths and none sends their traffic through the root complex.
+func (r *run) peerSettingsAreRight(paths []int) bool {
+	for _, i := range paths {
+		if ats, known := r.in.P2P.ATS[r.paths[i].Path.RNIC]; !known || !ats {
+			return false
+		}
+		known := false
+		for _, id := range r.turns(i) {
+			if acs, read := r.in.P2P.ACS[id]; read {
+				if acs {
+					return false
+				}
+				known = true
+			}
+		}
+		if !known {
+			return false
+		}
+	}
+	return true
+}
+
+// turns returns the names by which the settings may know the switch where a
+// peer path turns: the first link on the RNIC's way up that the path leaves
+// out is the one above that switch.
+func (r *run) turns(i int) []string {
+	p := &r.paths[i]
+	for _, j := range r.rnics[p.rnic].paths {
+		way := &r.paths[j]
+		if !way.memory {
+			continue
+		}
+		for _, h := range way.hops[1:] {
+			kind := r.hops[h].Kind
+			if kind != topology.HopSwitch && kind != topology.HopRootPort {
+				break
+			}
+			if !slices.Contains(p.hops, h) {
+				return append([]string{r.hops[h].part()}, r.hops[h].facts.Members...)
+			}
+		}
+	}
+	return nil
+}
+
+func sortedNames(set map[string]bool) []string {
+	return slices.SortedFunc(maps.Keys(set), topology.CompareNatural)
+}

@@ -1,0 +1,161 @@
+package analyzer
+
+import (
+	"math"
+
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// minLike is how many like paths make a reference: with two, the sick one is
+// half of the median.
+const minLike = 3
+
+// likeRNIC is equal for RNICs that should perform alike. The rate of a
+// software RNIC is made up, so its driver alone decides.
+type likeRNIC struct {
+	driver   string
+	software bool
+	rateGbps float64
+}
+
+// likePath is equal for paths that should perform alike.
+type likePath struct {
+	class               topology.Class
+	rnic                likeRNIC
+	gpuVendor, gpuModel string
+}
+
+// alike returns the RNIC's group; ok is false when its rate is unknown.
+func (x *rnic) alike() (like likeRNIC, ok bool) {
+	like = likeRNIC{driver: x.Driver, software: x.Role == topology.RoleSoftware}
+	if like.software {
+		return like, true
+	}
+	if x.RateGbps == nil {
+		return like, false
+	}
+	like.rateGbps = *x.RateGbps
+	return like, true
+}
+
+// setSiblingReferences gives every path the median of its like paths (idle
+// runs) and the fastest close path of its RNIC (RNICs in service).
+func (r *run) setSiblingReferences() {
+	if r.in.Busy {
+		r.setOwnCloseReferences()
+		return
+	}
+	gpus := make(map[string]*topology.GPU, len(r.in.Topology.GPUs))
+	for i := range r.in.Topology.GPUs {
+		gpus[r.in.Topology.GPUs[i].ID] = &r.in.Topology.GPUs[i]
+	}
+	groups := map[likePath][]*path{}
+	for i := range r.paths {
+		p := &r.paths[i]
+		like, ok := r.rnics[p.rnic].alike()
+		if !ok || !p.measured() {
+			continue
+		}
+		key := likePath{class: p.Path.Class, rnic: like}
+		if g := gpus[p.Path.Endpoint]; g != nil {
+			key.gpuVendor, key.gpuModel = g.Vendor, g.Model
+		}
+		groups[key] = append(groups[key], p)
+	}
+	for _, group := range groups {
+		if len(group) < minLike {
+			continue
+		}
+		figures := make([]float64, len(group))
+		for i, p := range group {
+			figures[i] = p.gbps
+		}
+		reference := median(figures)
+		for _, p := range group {
+			p.likeGbps = reference
+		}
+	}
+}
+
+func (r *run) setOwnCloseReferences() {
+	for i := range r.rnics {
+		fastest, count := math.NaN(), 0
+		for _, j := range r.rnics[i].paths {
+			if p := &r.paths[j]; p.Path.Close && p.measured() {
+				count++
+				if !(p.gbps <= fastest) { // the first one compares with NaN
+					fastest = p.gbps
+				}
+			}
+		}
+		if count < 2 {
+			continue
+		}
+		for _, j := range r.rnics[i].paths {
+			r.paths[j].closeGbps = fastest
+		}
+	}
+}
+
+// closeLatencies holds what a close path's latency is, by groups of like RNICs, in microseconds.
+type closeLatencies struct {
+	byKind map[latencyGroup]float64 // to memory and to GPUs apart
+	all    map[likeRNIC]float64
+}
+
+type latencyGroup struct {
+	rnic   likeRNIC
+	memory bool
+}
+
+// closeLatencies takes the medians of the close paths, each without its own
+// class's share. Only healthy paths make a reference, as long as there are
+// any: a misconfiguration may hold half of the close paths. Memory and GPUs
+// answer at different speeds, so each kind is its own reference where three
+// of its paths are healthy.
+func (r *run) closeLatencies() closeLatencies {
+	kinds, all, sick := map[latencyGroup][]float64{}, map[likeRNIC][]float64{}, map[likeRNIC][]float64{}
+	for i := range r.paths {
+		p := &r.paths[i]
+		like, ok := r.rnics[p.rnic].alike()
+		if !ok || !p.Path.Close || !p.measured() || p.expected.LatencyAboveCloseUs == nil {
+			continue
+		}
+		us := p.latencyUs - *p.expected.LatencyAboveCloseUs
+		if p.Verdict != Normal {
+			sick[like] = append(sick[like], us)
+			continue
+		}
+		kind := latencyGroup{like, p.memory}
+		kinds[kind] = append(kinds[kind], us)
+		all[like] = append(all[like], us)
+	}
+	c := closeLatencies{byKind: map[latencyGroup]float64{}, all: map[likeRNIC]float64{}}
+	for like, us := range sick {
+		c.all[like] = median(us)
+	}
+	for like, us := range all {
+		c.all[like] = median(us)
+	}
+	for kind, us := range kinds {
+		if len(us) >= minLike {
+			c.byKind[kind] = median(us)
+		}
+	}
+	return c
+}
+
+// of returns the close latency for a path; NaN when there is no reference.
+func (c closeLatencies) of(r *run, p *path) float64 {
+	like, ok := r.rnics[p.rnic].alike()
+	if !ok {
+		return math.NaN()
+	}
+	if us, ok := c.byKind[latencyGroup{like, p.memory}]; ok {
+		return us
+	}
+	if us, ok := c.all[like]; ok {
+		return us
+	}
+	return math.NaN()
+}
