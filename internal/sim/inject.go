@@ -11,7 +11,8 @@ import (
 )
 
 // ParseFault reads KIND:TARGET or KIND:TARGET=SEVERITY as a fault of this
-// topology. The error is one line and says what would be right.
+// topology. The error says in one line what is wrong with the text, which it
+// leaves to the caller to name, and what would be right.
 func ParseFault(text string, t topology.Topology) (Fault, error) {
 	healthy, err := newPhysics(t)
 	if err != nil {
@@ -19,13 +20,13 @@ func ParseFault(text string, t topology.Topology) (Fault, error) {
 	}
 	kind, target, ok := strings.Cut(text, ":")
 	if !ok {
-		return Fault{}, fmt.Errorf("fault %q is not of the form KIND:TARGET[=SEVERITY], such as rnic_pcie:%s", text, exampleTarget(healthy))
+		return Fault{}, fmt.Errorf("want KIND:TARGET[=SEVERITY], such as rnic_pcie:%s", exampleTarget(healthy))
 	}
 	f := Fault{Kind: kind, Target: target, Severity: DefaultSeverity}
 	if i := strings.LastIndexByte(target, '='); i >= 0 {
 		f.Target = target[:i]
 		if f.Severity, err = parseShare(target[i+1:]); err != nil {
-			return Fault{}, fmt.Errorf("fault %s:%s: severity %w", kind, f.Target, err)
+			return Fault{}, fmt.Errorf("severity %w", err)
 		}
 	}
 	return healthy.settle(f)
@@ -57,7 +58,7 @@ func (p *physics) settle(f Fault) (Fault, error) {
 		return Fault{}, err
 	}
 	if !isShare(f.Severity) {
-		return Fault{}, fmt.Errorf("fault %s:%s: severity %g is not a number from 0 to 1", f.Kind, f.Target, f.Severity)
+		return Fault{}, fmt.Errorf("severity %g is not a number from 0 to 1", f.Severity)
 	}
 	targets := kind.targetsOn(p)
 	if slices.Contains(targets, f.Target) {
@@ -67,8 +68,7 @@ func (p *physics) settle(f Fault) (Fault, error) {
 		f.Target = hop
 		return f, nil
 	}
-	return Fault{}, fmt.Errorf("fault %s:%s: no %s %q that a probe crosses; %s",
-		f.Kind, f.Target, kind.target, f.Target, suggest.For(f.Target, targets))
+	return Fault{}, fmt.Errorf("no %s %q for %s faults; %s", kind.target, f.Target, f.Kind, suggest.For(f.Target, targets))
 }
 
 func kindOf(name string) (faultKind, error) {
@@ -106,10 +106,11 @@ func (p *physics) hopServing(kind topology.HopKind, member string) (part string,
 func (p *physics) inject(faults []Fault) (*physics, error) {
 	sick := p.clone()
 	for _, f := range faults {
-		f, err := p.settle(f)
+		settled, err := p.settle(f)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("fault %v: %w", f, err)
 		}
+		f = settled
 		if f.Severity == 0 {
 			continue
 		}

@@ -53,7 +53,7 @@ func newLayout(t topology.Topology) (layout, error) {
 			continue
 		}
 		if r.RateGbps == nil || !(*r.RateGbps > 0) {
-			return layout{}, fmt.Errorf("cannot simulate: rnics[%d].rate_gbps of %s is unknown", i, r.ID)
+			return layout{}, fmt.Errorf("rnics[%d].rate_gbps of %s is unknown, and a simulation needs it", i, r.ID)
 		}
 		usable[r.ID] = true
 		l.rnics = append(l.rnics, r)

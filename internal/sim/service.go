@@ -139,6 +139,7 @@ func (p *physics) shareOut(flows []*flow) {
 func sender(rnic string) string { return "sender:" + rnic }
 
 // ParseBusy reads RNIC or RNIC=SHARE as service traffic on this topology.
+// The error is like that of ParseFault.
 func ParseBusy(text string, t topology.Topology) (Busy, error) {
 	healthy, err := newPhysics(t)
 	if err != nil {
@@ -148,7 +149,7 @@ func ParseBusy(text string, t topology.Topology) (Busy, error) {
 	if i := strings.LastIndexByte(text, '='); i >= 0 {
 		b.RNIC = text[:i]
 		if b.Share, err = parseShare(text[i+1:]); err != nil {
-			return Busy{}, fmt.Errorf("busy %s: share %w", b.RNIC, err)
+			return Busy{}, fmt.Errorf("share %w", err)
 		}
 	}
 	return b, healthy.checkBusy([]Busy{b})
@@ -160,11 +161,11 @@ func (p *physics) checkBusy(busy []Busy) error {
 	for _, b := range busy {
 		switch {
 		case !slices.Contains(known, b.RNIC):
-			return fmt.Errorf("busy %s: no RNIC %q that can be probed; %s", b.RNIC, b.RNIC, suggest.For(b.RNIC, known))
+			return fmt.Errorf("no RNIC %q that can be probed; %s", b.RNIC, suggest.For(b.RNIC, known))
 		case !isShare(b.Share):
-			return fmt.Errorf("busy %s: share %g is not a number from 0 to 1", b.RNIC, b.Share)
+			return fmt.Errorf("share %g of %s is not a number from 0 to 1", b.Share, b.RNIC)
 		case seen[b.RNIC]:
-			return fmt.Errorf("busy %s: given twice", b.RNIC)
+			return fmt.Errorf("service traffic of %s is given twice", b.RNIC)
 		}
 		seen[b.RNIC] = true
 	}
