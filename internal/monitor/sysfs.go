@@ -40,8 +40,8 @@ func attempt[T any](ctx context.Context, fs *sysfs, device string, f func() (T, 
 	}
 	done := make(chan result, 1)
 	go func() {
-		defer fs.end(device)
 		value, err := f()
+		fs.end(device) // before the caller learns of it, who may read again at once
 		done <- result{value, err}
 	}()
 	patience := time.NewTimer(readDeadline)
