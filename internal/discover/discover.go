@@ -1,0 +1,144 @@
+// Package discover reads a host's /sys and /proc into a topology. It is the
+// only reader of them for that purpose.
+//
+// It never fails for one bad file: what cannot be read is unknown, and what
+// is odd about it becomes a finding. Reading (tree.go and the files named
+// after what they read) is kept apart from parsing (values.go, config.go).
+package discover
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/yuuki/hostping/internal/diagnosis"
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// Why a host has nothing to probe. Each wraps ErrNoRDMA.
+var (
+	ErrNoRDMA = errors.New("no RDMA device")
+	// ErrNoRDMAClass: the kernel's RDMA core is not loaded, or a container hides it.
+	ErrNoRDMAClass = fmt.Errorf("%w: class/infiniband does not exist in sysfs; load the NIC's RDMA driver, or show the container the host's sysfs", ErrNoRDMA)
+	// ErrNoRDMADevices: the RDMA core is there, and no device has registered with it.
+	ErrNoRDMADevices = fmt.Errorf("%w: class/infiniband is empty in sysfs; load the NIC's RDMA driver", ErrNoRDMA)
+)
+
+// Options say where to read.
+type Options struct {
+	// Sysfs and Procfs are the roots, "/sys" and "/proc" when empty.
+	Sysfs, Procfs string
+	// Dev is where device nodes are looked for. When empty that is "/dev", but with
+	// another Sysfs nothing: the nodes of this host say nothing about another.
+	Dev string
+	// SoftwareRNICs places soft-RoCE devices at their netdev's PCI function and
+	// makes them usable.
+	SoftwareRNICs bool
+}
+
+// Host is a topology with what only the machine it was read from can use.
+type Host struct {
+	Topology topology.Topology
+	// LinkDirs maps each PCIe hop to the directory that holds the
+	// current_link_speed and current_link_width of its link.
+	LinkDirs map[string]string
+	// VerbsNodes maps an RDMA device's name to its node below /dev/infiniband ("uverbs0").
+	VerbsNodes map[string]string
+	Findings   []diagnosis.Finding
+}
+
+// CodeUnreadable is the finding that some files could not be read or make no
+// sense, so that the topology has gaps.
+const CodeUnreadable diagnosis.Code = "topology_unreadable"
+
+// Discover reads the host. When there is no RDMA device the error is
+// ErrNoRDMAClass or ErrNoRDMADevices, and Host still holds the rest.
+func Discover(o Options) (Host, error) {
+	dev := o.Dev
+	if dev == "" && o.Sysfs == "" {
+		dev = "/dev"
+	}
+	sysfs, procfs := o.Sysfs, o.Procfs
+	if sysfs == "" {
+		sysfs = "/sys"
+	}
+	if procfs == "" {
+		procfs = "/proc"
+	}
+	sys, err := openTree(sysfs)
+	if err != nil {
+		return Host{}, fmt.Errorf("cannot read sysfs at %s: %w", sysfs, err)
+	}
+	defer sys.close()
+	// A host without procfs loses names of GPUs, nothing more.
+	proc, err := openTree(procfs)
+	if err == nil {
+		defer proc.close()
+	}
+
+	r := &reader{sys: sys, proc: proc, dev: dev, options: o, pci: map[string]*pciFunction{}}
+	r.readNodes()
+	r.readVerbsNodes()
+	noRDMA := r.readRNICs()
+	r.readGPUs()
+
+	host := Host{VerbsNodes: r.verbsNodes, Findings: r.findings(), LinkDirs: map[string]string{}}
+	t, links, err := topology.BuildLinked(r.inventory())
+	if err != nil {
+		return Host{}, fmt.Errorf("sysfs at %s contradicts itself: %w", sysfs, err)
+	}
+	host.Topology = t
+	for hop, address := range links {
+		host.LinkDirs[hop] = filepath.Join(sysfs, r.pci[address].dir)
+	}
+	return host, noRDMA
+}
+
+// reader gathers an inventory.
+type reader struct {
+	sys, proc *tree // proc is nil when there is none
+	dev       string
+	options   Options
+
+	nodes      []node
+	verbsNodes map[string]string
+	pci        map[string]*pciFunction // by address; every function is read once
+	rnics      []topology.RNIC
+	gpus       []topology.GPU
+	problems   []string
+}
+
+func (r *reader) inventory() topology.Inventory {
+	inv := topology.Inventory{RNICs: r.rnics, GPUs: r.gpus}
+	for _, f := range r.pci {
+		inv.PCI = append(inv.PCI, f.PCIDevice)
+	}
+	for _, n := range r.nodes {
+		if n.isEndpoint() {
+			inv.MemoryNodes = append(inv.MemoryNodes, n.endpoint())
+		}
+	}
+	return inv
+}
+
+// maxProblems bounds the evidence of one finding.
+const maxProblems = 32
+
+// problem notes a value that is there and cannot be used.
+func (r *reader) problem(err error) {
+	if len(r.problems) < maxProblems {
+		r.problems = append(r.problems, err.Error())
+	}
+}
+
+func (r *reader) findings() []diagnosis.Finding {
+	if len(r.problems) == 0 {
+		return []diagnosis.Finding{}
+	}
+	return []diagnosis.Finding{{
+		Code:     CodeUnreadable,
+		Summary:  "some files of sysfs could not be read or make no sense: what they hold is unknown",
+		Evidence: r.problems,
+		Hint:     "look at the files named; a failing device or a tight container often is behind them",
+	}}
+}

@@ -1,0 +1,296 @@
+package discover
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+const (
+	rdmaDir  = "class/infiniband"
+	verbsDir = "class/infiniband_verbs"
+	netDir   = "class/net"
+)
+
+// readVerbsNodes maps RDMA devices to their uverbs nodes.
+func (r *reader) readVerbsNodes() {
+	r.verbsNodes = map[string]string{}
+	names, err := r.sys.list(verbsDir)
+	if err != nil {
+		r.unread(err)
+		return
+	}
+	for _, node := range names {
+		if !strings.HasPrefix(node, "uverbs") {
+			continue
+		}
+		if device := read(r, path.Join(verbsDir, node, "ibdev"), word); device != "" {
+			r.verbsNodes[device] = node
+		}
+	}
+}
+
+// readRNICs reads every port of every RDMA device. The error is one of the
+// sentinels of this package, or says why the class cannot be read.
+func (r *reader) readRNICs() error {
+	names, err := r.sys.list(rdmaDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ErrNoRDMAClass
+	case err != nil:
+		return fmt.Errorf("%w can be listed: %w", ErrNoRDMA, err)
+	}
+	slices.SortFunc(names, topology.CompareNatural)
+	for _, name := range names {
+		r.readDevice(name)
+	}
+	if len(r.rnics) == 0 {
+		return ErrNoRDMADevices
+	}
+	return nil
+}
+
+// rdmaDevice is one RDMA device, before its ports are looked at.
+type rdmaDevice struct {
+	name     string
+	dir      string       // of the RDMA device itself
+	parent   string       // directory of the device that it stands on, "" when virtual
+	function *pciFunction // nil when it stands on none
+	ports    []int
+}
+
+// readDevice adds the ports of one device. A device whose entry leads nowhere
+// is on its way out and is left out.
+func (r *reader) readDevice(name string) {
+	d := rdmaDevice{name: name}
+	var err error
+	if d.dir, err = r.sys.target(path.Join(rdmaDir, name)); err != nil {
+		r.problem(err)
+		return
+	}
+	if !r.sys.exists(d.dir) {
+		r.problem(fmt.Errorf("%s/%s: leads to %s, which does not exist", rdmaDir, name, d.dir))
+		return
+	}
+	d.parent = r.parentOf(d.dir)
+	d.function = r.readFunction(d.parent)
+
+	ports, err := r.sys.list(path.Join(d.dir, "ports"))
+	if err != nil {
+		r.problem(err)
+	}
+	for _, p := range ports {
+		if n, err := strconv.Atoi(p); err == nil && n >= 1 && n <= 255 {
+			d.ports = append(d.ports, n)
+		}
+	}
+	slices.Sort(d.ports)
+	if len(d.ports) == 0 {
+		rnic := r.describe(d, 1)
+		rnic.Usable, rnic.Reason = false, "ports_unreadable: "+path.Join(d.dir, "ports")+" lists no port"
+		r.rnics = append(r.rnics, rnic)
+	}
+	for _, port := range d.ports {
+		r.rnics = append(r.rnics, r.readPort(d, port))
+	}
+}
+
+// parentOf is the device below which the class puts the RDMA device
+// (".../0000:17:00.0/infiniband/mlx5_0"); in a tree without such paths, that
+// of the device link. "" for virtual devices.
+func (r *reader) parentOf(dir string) string {
+	if class := path.Dir(dir); path.Base(class) == "infiniband" && strings.HasPrefix(dir, "devices/") {
+		if parent := path.Dir(class); parent != "devices/virtual" {
+			return parent
+		}
+		return ""
+	}
+	parent, err := r.sys.target(path.Join(dir, "device"))
+	if err != nil {
+		return ""
+	}
+	return parent
+}
+
+// describe fills in what all ports of a device share.
+func (r *reader) describe(d rdmaDevice, port int) topology.RNIC {
+	rnic := topology.RNIC{
+		ID: d.name, Name: d.name, Port: port,
+		Role: topology.RoleRNIC, Function: topology.FunctionPF, Usable: true, Netdevs: []string{},
+	}
+	if port != 1 {
+		rnic.ID = fmt.Sprintf("%s:%d", d.name, port)
+	}
+	rnic.FWVersion = read(r, path.Join(d.dir, "fw_ver"), word)
+	if d.parent == "" {
+		rnic.Role = topology.RoleSoftware
+		rnic.Driver = r.softwareDriver(d)
+		return rnic
+	}
+	rnic.NUMANode, rnic.Socket = r.locate(d.function)
+	f := d.function
+	if f == nil {
+		rnic.Driver = r.linkName(path.Join(d.parent, "driver"))
+		return rnic
+	}
+	rnic.PCI, rnic.Driver, rnic.MaxReadRequest = f.Address, f.driver, f.maxReadRequest
+	switch {
+	case strings.Contains(path.Base(d.parent), ".sf."):
+		rnic.Function = topology.FunctionSF
+	case f.PhysFn != "" || f.isVirtual():
+		rnic.Function = topology.FunctionVF
+	}
+	if f.Vendor+":"+f.Device == "15b3:1021" && f.subsystem == "15b3:0087" { // HGX B200
+		rnic.Role = topology.RoleNVSwitchMgmt
+	}
+	return rnic
+}
+
+// isVirtual tells a VF by its id, which is all that a guest can see. The ids
+// are those of mlx5 (pci_device_id table of the driver).
+func (f *pciFunction) isVirtual() bool {
+	switch f.Vendor + ":" + f.Device {
+	case "15b3:1014", "15b3:1016", "15b3:1018", "15b3:101a", "15b3:101c", "15b3:101e":
+		return true
+	}
+	return false
+}
+
+// softwareDriver tells the software devices apart: soft-RoCE alone has the
+// parent attribute (rxe_verbs.c), siw alone calls itself an RNIC, as iWARP does.
+func (r *reader) softwareDriver(d rdmaDevice) string {
+	if r.sys.exists(path.Join(d.dir, "parent")) {
+		return "rdma_rxe"
+	}
+	if read(r, path.Join(d.dir, "node_type"), word) == "4: RNIC" {
+		return "siw"
+	}
+	return ""
+}
+
+func (r *reader) readPort(d rdmaDevice, port int) topology.RNIC {
+	rnic := r.describe(d, port)
+	dir := path.Join(d.dir, "ports", strconv.Itoa(port))
+	rnic.LinkLayer = read(r, path.Join(dir, "link_layer"), word)
+	rnic.State = read(r, path.Join(dir, "state"), parseState)
+	if rnic.State == "ACTIVE" {
+		// A port without link goes on naming a rate that it does not have.
+		rnic.RateGbps = read(r, path.Join(dir, "rate"), parseRate)
+	}
+	rnic.Netdevs = r.netdevs(d, dir, port)
+	if rnic.LinkLayer == "Ethernet" && len(rnic.Netdevs) > 0 {
+		if mtu := read(r, path.Join(netDir, rnic.Netdevs[0], "mtu"), strconv.Atoi); mtu > 0 {
+			rnic.MTU = rdmaMTU(mtu)
+		}
+	}
+	if rnic.Role == topology.RoleSoftware && r.options.SoftwareRNICs {
+		r.placeSoftware(&rnic)
+	}
+	if why := r.unusable(rnic); why != "" {
+		rnic.Usable, rnic.Reason = false, why
+	}
+	return rnic
+}
+
+// placeSoftware puts a software RNIC where its netdev's PCI function is.
+func (r *reader) placeSoftware(rnic *topology.RNIC) {
+	var f *pciFunction
+	if len(rnic.Netdevs) > 0 {
+		if dir, err := r.sys.target(path.Join(netDir, rnic.Netdevs[0])); err == nil {
+			if f = r.readFunction(dir); f == nil {
+				// In a tree that does not tell by the path.
+				if device, err := r.sys.target(path.Join(dir, "device")); err == nil {
+					f = r.readFunction(device)
+				}
+			}
+		}
+	}
+	if f != nil {
+		rnic.PCI = f.Address
+	}
+	rnic.NUMANode, rnic.Socket = r.locate(f)
+}
+
+// netdevs lists the port's network devices: those of the device that it
+// stands on, and those that its first GIDs belong to, such as a bond.
+func (r *reader) netdevs(d rdmaDevice, portDir string, port int) []string {
+	var names []string
+	if d.parent == "" {
+		if name := read(r, path.Join(d.dir, "parent"), word); name != "" {
+			names = append(names, name)
+		}
+	} else if all, err := r.sys.list(path.Join(d.parent, "net")); err == nil {
+		slices.SortFunc(all, topology.CompareNatural)
+		for _, name := range all {
+			if len(d.ports) == 1 || r.onPort(path.Join(d.parent, "net", name), port) {
+				names = append(names, name)
+			}
+		}
+	}
+	const slots = 16 // more than one address of each kind; a table may have 256
+	for slot := range slots {
+		// An empty slot cannot be read, which is no problem.
+		name, err := r.sys.text(path.Join(portDir, "gid_attrs/ndevs", strconv.Itoa(slot)))
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil || name == "" || slices.Contains(names, name) {
+			continue
+		}
+		if name, err = word(name); err == nil && !strings.ContainsAny(name, "/ ") {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return []string{}
+	}
+	return names
+}
+
+// onPort reports whether a netdev belongs to a port of a device with several.
+func (r *reader) onPort(dir string, port int) bool {
+	n, err := r.sys.text(path.Join(dir, "dev_port"))
+	return err == nil && n == strconv.Itoa(port-1)
+}
+
+// unusable says why a port cannot be probed, "" when nothing stands in the way.
+// Each reason begins with a word that stays the same.
+func (r *reader) unusable(rnic topology.RNIC) string {
+	switch {
+	case rnic.Role == topology.RoleNVSwitchMgmt:
+		return "nvswitch_management: a function of the GPU switch, no NIC"
+	case rnic.Role == topology.RoleSoftware && !r.options.SoftwareRNICs:
+		return "software_rnic: probed with --software-rnics only"
+	case rnic.Driver == "efa" || rnic.Driver == "usnic_verbs":
+		return "unsupported_by_device" // no reliable connections
+	case rnic.State == "":
+		return "port_state_unknown: the port's state cannot be read"
+	case rnic.State != "ACTIVE":
+		return "port_not_active: the port is " + rnic.State
+	}
+	return r.inaccessible(rnic.Name)
+}
+
+// inaccessible says why programs cannot open a device.
+func (r *reader) inaccessible(name string) string {
+	if r.dev == "" {
+		return ""
+	}
+	node := r.verbsNodes[name]
+	if node == "" {
+		return "not_accessible: the kernel offers no verbs node for it; load ib_uverbs"
+	}
+	file := filepath.Join(r.dev, "infiniband", node)
+	if _, err := os.Stat(file); err != nil {
+		return fmt.Sprintf("not_accessible: %s is missing; give it to the container, or check udev", file)
+	}
+	return ""
+}

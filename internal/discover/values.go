@@ -1,0 +1,172 @@
+package discover
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The parsers turn the text of one sysfs file into a value. nil without an
+// error means that the kernel itself says unknown.
+
+// parseLinkSpeed reads current_link_speed or max_link_speed, in GT/s:
+// "16.0 GT/s PCIe", "8 GT/s" of older kernels, "Unknown" of either.
+func parseLinkSpeed(text string) (*float64, error) {
+	number, unit, _ := strings.Cut(text, " ")
+	if text == "" || strings.HasPrefix(text, "Unknown") {
+		return nil, nil
+	}
+	speed, err := strconv.ParseFloat(number, 64)
+	if err != nil || !strings.HasPrefix(unit, "GT/s") || !(speed >= 0 && speed <= 1024) {
+		return nil, fmt.Errorf("%q is no link speed", text)
+	}
+	if speed == 0 {
+		return nil, nil
+	}
+	return &speed, nil
+}
+
+// parseLinkWidth reads current_link_width or max_link_width, in lanes. 0 and
+// 255 (all bits set: the device does not answer) are unknown.
+func parseLinkWidth(text string) (*int, error) {
+	if text == "" || strings.HasPrefix(text, "Unknown") {
+		return nil, nil
+	}
+	width, err := strconv.Atoi(strings.TrimPrefix(text, "x"))
+	switch {
+	case err != nil || width < 0 || width > 32 && width != 63 && width != 255:
+		return nil, fmt.Errorf("%q is no link width", text)
+	case width == 0 || width > 32:
+		return nil, nil
+	}
+	return &width, nil
+}
+
+// parseRate reads an RDMA port's rate in Gb/s: the number in front of
+// "Gb/sec". What stands in brackets names a signalling generation and is not needed.
+func parseRate(text string) (*float64, error) {
+	number, unit, _ := strings.Cut(text, " ")
+	rate, err := strconv.ParseFloat(number, 64)
+	if err != nil || !strings.HasPrefix(unit, "Gb/sec") || !(rate > 0 && rate <= 1e5) {
+		return nil, fmt.Errorf("%q is no rate", text)
+	}
+	return &rate, nil
+}
+
+// parseState reads an RDMA port's state: the word of "4: ACTIVE".
+func parseState(text string) (string, error) {
+	_, word, ok := strings.Cut(text, ":")
+	word = strings.TrimSpace(word)
+	if !ok || word == "" || strings.ContainsFunc(word, func(r rune) bool { return (r < 'A' || r > 'Z') && r != '_' }) {
+		return "", fmt.Errorf("%q is no port state", text)
+	}
+	return word, nil
+}
+
+// parseNUMANode reads numa_node. -1 is the kernel's unknown.
+func parseNUMANode(text string) (*int, error) {
+	node, err := strconv.Atoi(text)
+	if err != nil || node < -1 || node > 1<<16 {
+		return nil, fmt.Errorf("%q is no NUMA node", text)
+	}
+	if node == -1 {
+		return nil, nil
+	}
+	return &node, nil
+}
+
+// parseHexID reads a PCI id such as "0x15b3" into its digits, "15b3".
+func parseHexID(text string) (string, error) {
+	digits, ok := strings.CutPrefix(text, "0x")
+	if _, err := strconv.ParseUint(digits, 16, 32); !ok || err != nil {
+		return "", fmt.Errorf("%q is no PCI id", text)
+	}
+	return strings.ToLower(digits), nil
+}
+
+// cpuRange is a run of CPU numbers, both ends included.
+type cpuRange struct{ first, last int }
+
+// cpuSet is a list of CPUs as the kernel writes it, "0-3,8": ranges that
+// are neither empty nor out of order.
+type cpuSet []cpuRange
+
+func parseCPUList(text string) (cpuSet, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var set cpuSet
+	for field := range strings.SplitSeq(text, ",") {
+		lo, hi, isRange := strings.Cut(field, "-")
+		if !isRange {
+			hi = lo
+		}
+		first, errFirst := strconv.Atoi(lo)
+		last, errLast := strconv.Atoi(hi)
+		if errFirst != nil || errLast != nil || first < 0 || last < first || last > 1<<20 ||
+			len(set) > 0 && first <= set[len(set)-1].last {
+			return nil, fmt.Errorf("%q is no list of CPUs", text)
+		}
+		set = append(set, cpuRange{first, last})
+	}
+	return set, nil
+}
+
+// size is the number of CPUs.
+func (s cpuSet) size() int {
+	n := 0
+	for _, r := range s {
+		n += r.last - r.first + 1
+	}
+	return n
+}
+
+// meets reports whether the sets have a CPU in common.
+func (s cpuSet) meets(other cpuSet) bool {
+	return slices.ContainsFunc(s, func(a cpuRange) bool {
+		return slices.ContainsFunc(other, func(b cpuRange) bool { return a.first <= b.last && b.first <= a.last })
+	})
+}
+
+// parseMemTotal finds MemTotal in a node's meminfo ("Node 0 MemTotal: 772432 kB")
+// or the host's, in bytes.
+func parseMemTotal(text string) (*int64, error) {
+	for line := range strings.Lines(text) {
+		_, value, ok := strings.Cut(line, "MemTotal:")
+		if !ok {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		if err != nil || kib < 0 || kib > 1<<50 {
+			return nil, fmt.Errorf("%q is no amount of memory", strings.TrimSpace(value))
+		}
+		return new(kib * 1024), nil
+	}
+	return nil, fmt.Errorf("no MemTotal")
+}
+
+// rdmaMTU is the RDMA MTU that a RoCE port derives from its netdev's MTU:
+// the largest power of two that fits behind the RoCE v2 headers (the kernel's
+// iboe_get_mtu in ib_addr.h). nil when none fits.
+func rdmaMTU(netdevMTU int) *int {
+	const headers = 40 + 8 + 12 + 4 + 28 + 4 // GRH, UDP, BTH, XRC, atomic ETH, ICRC
+	for mtu := 4096; mtu >= 256; mtu /= 2 {
+		if netdevMTU-headers >= mtu {
+			return &mtu
+		}
+	}
+	return nil
+}
+
+// parsePackage reads physical_package_id. -1 is the kernel's unknown.
+func parsePackage(text string) (*int, error) {
+	id, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || id < -1 {
+		return nil, fmt.Errorf("%q is no package", text)
+	}
+	if id == -1 {
+		return nil, nil
+	}
+	return new(int(id)), nil
+}
