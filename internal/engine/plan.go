@@ -154,10 +154,14 @@ func NewPlan(topo topology.Topology, baselines baseline.Set, opts PlanOptions) P
 			continue
 		}
 		expected := baselines[path.Key()].BandwidthGbps
+		cost := cost(path, rnic, expected, plan.Limits)
 		plan.Steps = append(plan.Steps, Step{
-			Request: probe.Request{Path: path, ExpectedGbps: expected},
-			Device:  rnic.Name,
-			Cost:    cost(path, rnic, expected, plan.Limits),
+			Request: probe.Request{Path: path, ExpectedGbps: expected, Budget: probe.Budget{
+				Bytes: cost.Bytes, Duration: plan.Limits.ProbeDuration,
+				QueuePairs: cost.QueuePairs, PinnedBytes: cost.PinnedBytes,
+			}},
+			Device: rnic.Name,
+			Cost:   cost,
 		})
 	}
 	plan.fillLimits()

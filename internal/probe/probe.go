@@ -4,6 +4,7 @@ package probe
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/yuuki/hostping/internal/topology"
 )
@@ -15,6 +16,16 @@ type Request struct {
 	// it by more than a fifth repeats with twice the queue pairs, to learn whether the tool was
 	// the limit. nil: no expectation, no such check.
 	ExpectedGbps *float64
+	Budget       Budget
+}
+
+// Budget is the most that one probe may spend, the tool check included. A
+// prober stays below each limit; zero leaves the choice to it.
+type Budget struct {
+	Bytes       int64         // written under one bandwidth loop
+	Duration    time.Duration // of one bandwidth loop
+	QueuePairs  int           // at one time, both ends counted
+	PinnedBytes int64         // at one time
 }
 
 // Latency summarises the 1-byte writes of one reading, in microseconds from

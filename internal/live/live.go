@@ -1,0 +1,60 @@
+// Package live is the host that the program runs on: discovery, the Zig
+// probes and the monitor behind the interfaces that a run asks for.
+// internal/sim is its counterpart; neither knows the other.
+package live
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/yuuki/hostping/internal/baseline"
+	"github.com/yuuki/hostping/internal/discover"
+	"github.com/yuuki/hostping/internal/engine"
+	"github.com/yuuki/hostping/internal/monitor"
+	"github.com/yuuki/hostping/internal/native"
+	"github.com/yuuki/hostping/internal/run"
+)
+
+// Where the programs of one host meet. Both files are optional.
+const (
+	LockPath    = "/run/hostping/probe.lock"
+	InhibitPath = "/run/hostping/inhibit"
+)
+
+// Options is what the operator says about a live host.
+type Options struct {
+	SoftwareRNICs bool // probe soft-RoCE devices too
+	Idle          monitor.Thresholds
+}
+
+// Open discovers the host and readies its prober; it probes nothing. The
+// error is discover.ErrNoRDMA, native.ErrUnavailable, or says what is broken.
+func Open(_ context.Context, opts Options) (run.Host, error) {
+	if err := native.Check(); err != nil {
+		return run.Host{}, err
+	}
+	found, err := discover.Discover(discover.Options{SoftwareRNICs: opts.SoftwareRNICs})
+	if err != nil {
+		return run.Host{}, err
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return run.Host{}, fmt.Errorf("cannot read the host's name: %w", err)
+	}
+	expected := baseline.Defaults(found.Topology)
+	baseline.MarkClose(&found.Topology, expected)
+	return run.Host{
+		Backend:     "live",
+		Name:        name,
+		Topology:    found.Topology,
+		Baselines:   expected,
+		Prober:      NewProber(found.Topology, found.LinkDirs, native.Loopback),
+		Monitor:     monitor.NewIdleCheck(found.Topology, "/sys", monitor.Options{Thresholds: opts.Idle}),
+		Findings:    found.Findings,
+		Limits:      engine.Limits{Parallel: engine.DefaultParallel(runtime.NumCPU())},
+		LockPath:    LockPath,
+		InhibitPath: InhibitPath,
+	}, nil
+}
