@@ -47,15 +47,15 @@ type faultKind struct {
 // faultKinds is the table. A new kind is a new row.
 func faultKinds() []faultKind {
 	return []faultKind{
-		hopFault(topology.HopRNICPCIe, "RNIC", "what the RNIC's PCIe link carries"),
-		hopFault(topology.HopGPUPCIe, "GPU", "what the GPU's PCIe link carries"),
-		hopFault(topology.HopSwitch, "switch", "what the link above the switch carries"),
-		hopFault(topology.HopRootPort, "root port", "what the link below the root port carries"),
-		hopFault(topology.HopMemory, "memory node", "what the node's memory channels carry"),
-		hopFault(topology.HopInterSocket, "pair of sockets", "what the bus between the sockets carries"),
+		hopFault(topology.HopRNICPCIe, "RNIC", "the RNIC's PCIe link"),
+		hopFault(topology.HopGPUPCIe, "GPU", "the GPU's PCIe link"),
+		hopFault(topology.HopSwitch, "switch", "the link above the switch"),
+		hopFault(topology.HopRootPort, "root port", "the link below the root port"),
+		hopFault(topology.HopMemory, "memory node", "the node's memory"),
+		hopFault(topology.HopInterSocket, "pair of sockets", "the bus between the sockets"),
 		{
 			name:     "acs",
-			changes:  "traffic that turns at the switch detours through the root complex (on or off: any severity above 0)",
+			changes:  "sends peer traffic that turns at the switch through the root complex (on or off: any severity above 0)",
 			target:   "switch",
 			takesAll: true,
 			list: func(p *physics) []string {
@@ -65,7 +65,7 @@ func faultKinds() []faultKind {
 		},
 		{
 			name:     "ats",
-			changes:  "the RNIC's traffic with GPUs under its root port detours through the root complex (on or off: any severity above 0)",
+			changes:  "sends the RNIC's traffic with GPUs under its root port through the root complex (on or off: any severity above 0)",
 			target:   "RNIC",
 			takesAll: true,
 			list: func(p *physics) []string {
@@ -82,7 +82,7 @@ func faultKinds() []faultKind {
 		},
 		{
 			name:    "slow_start",
-			changes: "the RNIC's own sending rate: slow start is on",
+			changes: "lowers the RNIC's own sending rate to (1 - SEVERITY) x line rate, as slow start does",
 			target:  "RNIC",
 			list:    probedRNICs,
 			apply: func(p *physics, target string, severity float64) {
@@ -91,7 +91,7 @@ func faultKinds() []faultKind {
 		},
 		{
 			name:    "tx_window",
-			changes: "the RNIC's own sending rate: its Tx window is too small",
+			changes: "lowers the RNIC's own sending rate to (1 - SEVERITY) x line rate, as a small Tx window does",
 			target:  "RNIC",
 			list:    probedRNICs,
 			apply: func(p *physics, target string, severity float64) {
@@ -103,11 +103,11 @@ func faultKinds() []faultKind {
 
 // hopFault is the kind that leaves a hop (1 - severity) of the fastest line
 // rate that reaches across it.
-func hopFault(kind topology.HopKind, target, changes string) faultKind {
+func hopFault(kind topology.HopKind, target, carrier string) faultKind {
 	return faultKind{
 		name:    string(kind),
 		hop:     kind,
-		changes: changes + ": 1 - SEVERITY of the fastest line rate across it",
+		changes: "lowers what " + carrier + " carries to (1 - SEVERITY) x the fastest line rate across it",
 		target:  target,
 		list: func(p *physics) []string {
 			crossed := map[string]bool{}
