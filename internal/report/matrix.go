@@ -188,12 +188,12 @@ func (m Matrix) compact(style Style, label, room int) string {
 	return b.String()
 }
 
-// figure writes a rate with three significant digits, without an exponent.
+// figure writes a rate with two significant digits at least, without an exponent.
 func figure(v float64) string {
 	switch {
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
 	case v >= 10:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 1:
 		return fmt.Sprintf("%.1f", v)
 	default:
 		return fmt.Sprintf("%.2f", v)

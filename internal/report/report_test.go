@@ -189,19 +189,23 @@ func cases() map[string]report.Input {
 	nothing := inputOf(hostOf(1, 1, 0))
 	nothing.Outcomes[0] = probe.Outcome{Path: nothing.Outcomes[0].Path, Failure: &probe.Failure{Reason: probe.ReasonMemlockLimit, Detail: "ibv_reg_mr of 256 KiB: cannot allocate memory; the limit on locked memory is 64 KiB"}}
 
+	several := inputOf(hostOf(3, 2, 1))
+	slow(&several, "mlx5_0")
+	slow(&several, "mlx5_2")
+
 	wide := inputOf(hostOf(16, 8, 72))
 	slow(&wide, "mlx5_11")
 
 	return map[string]report.Input{
 		"healthy": healthy, "faulty": faulty, "interrupted": interrupted, "device_removed": removed,
-		"unusable_rnic": unusable, "nothing_proven": soft, "nothing_measured": nothing, "wide": wide,
+		"unusable_rnic": unusable, "nothing_proven": soft, "nothing_measured": nothing, "several": several, "wide": wide,
 	}
 }
 
 func TestOutcome(t *testing.T) {
 	want := map[string]report.Outcome{
 		"healthy": report.Healthy, "faulty": report.Diagnosed, "interrupted": report.Inconclusive, "device_removed": report.Diagnosed,
-		"unusable_rnic": report.Healthy, "nothing_proven": report.Healthy, "nothing_measured": report.Inconclusive, "wide": report.Diagnosed,
+		"unusable_rnic": report.Healthy, "nothing_proven": report.Healthy, "nothing_measured": report.Inconclusive, "several": report.Diagnosed, "wide": report.Diagnosed,
 	}
 	for name, in := range cases() {
 		t.Run(name, func(t *testing.T) {

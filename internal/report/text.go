@@ -54,8 +54,14 @@ func (t *textWriter) answer() {
 		t.lead(yellow, "INCONCLUSIVE", ": nothing to blame so far, but "+t.gap(planned)+".")
 	case Diagnosed:
 		t.lead(red, strings.ToUpper(count(len(r.Diagnoses), "diagnosis")), t.partial(planned)+":")
-		for _, d := range r.Diagnoses {
+		alike := 0
+		for i, d := range r.Diagnoses {
 			t.diagnosis(d)
+			alike++
+			if i+1 == len(r.Diagnoses) || r.Diagnoses[i+1].Code != d.Code {
+				t.checkFirst(d.Code, alike)
+				alike = 0
+			}
 		}
 	}
 }
@@ -119,11 +125,21 @@ func (t *textWriter) diagnosis(d diagnosis.Diagnosis) {
 	if others := slices.DeleteFunc(slices.Clone(d.Components), func(c string) bool { return c == d.Component }); len(others) > 0 {
 		t.b.WriteString(t.style.Wrap("  Also named: ", "  ", strings.Join(others, ", ")))
 	}
-	if entry, ok := diagnosis.Lookup(d.Code); ok && len(entry.CheckFirst) > 0 {
+}
+
+// checkFirst says what to do about a code, once for the n diagnoses that bear it.
+func (t *textWriter) checkFirst(code diagnosis.Code, n int) {
+	entry, ok := diagnosis.Lookup(code)
+	if !ok || len(entry.CheckFirst) == 0 {
+		return
+	}
+	if n > 1 {
+		t.line("\n  Check first, at each of these %d:", n)
+	} else {
 		t.line("  Check first:")
-		for i, step := range entry.CheckFirst {
-			t.b.WriteString(t.style.Wrap(fmt.Sprintf("  %d. ", i+1), "     ", step))
-		}
+	}
+	for i, step := range entry.CheckFirst {
+		t.b.WriteString(t.style.Wrap(fmt.Sprintf("  %d. ", i+1), "     ", step))
 	}
 }
 

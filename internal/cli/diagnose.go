@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuuki/hostping/internal/report"
+	"github.com/yuuki/hostping/internal/run"
+)
+
+func diagnoseCommand(env Env) *cobra.Command {
+	var (
+		host     hostFlags
+		pick     selection
+		mode     string
+		format   string
+		outputTo string
+	)
+	cmd := &cobra.Command{
+		Use:   "diagnose",
+		Short: "Measure every path once and say what is slow, and why",
+		Long: `Measure the paths between the RNICs and the endpoints of this host, and name the
+link or the setting that explains the slow ones.
+
+On an idle host every path is measured. On a busy host only close endpoints are,
+and RNICs under load are compared with themselves. A live run refuses to start
+when the host's idle state cannot be read.
+
+Exit status: 0 healthy; 1 at least one diagnosis; 2 wrong usage; 3 the
+environment does not allow a run; 4 inconclusive: nothing blamed, but a planned
+path was not measured.`,
+		Example: `  hostpingctl diagnose
+  hostpingctl diagnose --rnic 'mlx5_*,!mlx5_4' --format json --output report.json
+  hostpingctl diagnose --sim --fault rnic_pcie:rnic0
+  hostpingctl diagnose --sim --fault memory:mem0=0.6 --busy rnic2`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rnics, gpus, err := pick.parse()
+			if err != nil {
+				return err
+			}
+			out, err := openOutput(outputTo, env.Stdout)
+			if err != nil {
+				return err
+			}
+			defer out.close()
+			opened, err := host.open(cmd.Context(), cmd, env)
+			if err != nil {
+				return err
+			}
+			if opened.Close != nil {
+				defer opened.Close()
+			}
+			if err := pick.check(opened.Topology); err != nil {
+				return err
+			}
+			line := progressOn(env.Stderr, env.LookupEnv)
+			result, err := run.Execute(cmd.Context(), opened, run.Options{
+				Tool:       report.Tool{Version: env.Build.Version, Revision: env.Build.Revision},
+				Trigger:    "manual",
+				Mode:       run.Mode(mode),
+				RNICs:      rnics,
+				GPUs:       gpus,
+				Thresholds: host.thresholds(),
+				Events:     line.events(),
+			})
+			line.wipe()
+			if err != nil {
+				return refused(cmd.Context(), err)
+			}
+			err = out.write(func(w io.Writer) error {
+				if format == "json" {
+					return result.JSON(w)
+				}
+				return result.Text(w, out.style(env))
+			})
+			if err != nil {
+				return err
+			}
+			return outcome(result)
+		},
+	}
+	host.add(cmd)
+	pick.add(cmd)
+	cmd.Flags().Var(newOneOf(&mode, "auto", "auto", "idle", "busy"), "mode", "idle measures every path and needs an idle host, busy close endpoints only, auto goes by the host's load")
+	addOutput(cmd, &format, &outputTo)
+	return cmd
+}
+
+// refused gives a run that did not start its exit status.
+func refused(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, run.ErrSelection):
+		return &exitError{ExitUsage, fmt.Errorf("--rnic: %w", err)}
+	case ctx.Err() != nil:
+		return &exitError{ExitInconclusive, errors.New("interrupted before anything was measured")}
+	}
+	return environment(err)
+}
+
+// outcome is the exit status of a report.
+func outcome(r report.Report) error {
+	switch r.Outcome() {
+	case report.Diagnosed:
+		return &exitError{code: ExitDiagnosed}
+	case report.Inconclusive:
+		return &exitError{code: ExitInconclusive}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuuki/hostping/internal/report"
+	"github.com/yuuki/hostping/internal/sim"
+)
+
+// faultList is the JSON form of the faults that a simulated host can have.
+type faultList struct {
+	Schema string            `json:"schema"`
+	Faults []sim.KindTargets `json:"faults"`
+}
+
+func faultsCommand(env Env) *cobra.Command {
+	var (
+		host     simFlags
+		format   string
+		outputTo string
+	)
+	cmd := &cobra.Command{
+		Use:   "faults",
+		Short: "List the faults that --fault takes, with their targets",
+		Long: `List the faults that a simulated host can have, with the targets where each
+shows. A fault is written KIND:TARGET[=SEVERITY]; SEVERITY is from 0 to 1.`,
+		Example: `  hostpingctl faults
+  hostpingctl faults --sim-topology host.json --format json
+  hostpingctl diagnose --sim --fault gpu_pcie:gpu2=0.6`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			out, err := openOutput(outputTo, env.Stdout)
+			if err != nil {
+				return err
+			}
+			defer out.close()
+			topo, err := host.topology()
+			if err != nil {
+				return err
+			}
+			kinds, err := sim.Targets(topo)
+			if err != nil {
+				return usagef("cannot simulate this host: %w", err)
+			}
+			return out.write(func(w io.Writer) error {
+				if format == "json" {
+					return report.WriteJSON(w, faultList{Schema: "hostping.faults/v1", Faults: kinds})
+				}
+				return faultsText(w, kinds, out.style(env))
+			})
+		},
+	}
+	host.addHost(cmd)
+	addOutput(cmd, &format, &outputTo)
+	return cmd
+}
+
+func faultsText(w io.Writer, kinds []sim.KindTargets, style report.Style) error {
+	var b strings.Builder
+	for i, kind := range kinds {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s:TARGET[=%g]\n", kind.Kind, kind.DefaultSeverity)
+		b.WriteString(style.Wrap("  changes  ", "           ", kind.Changes))
+		b.WriteString(style.Wrap("  targets  ", "           ", cmp.Or(strings.Join(kind.Targets, " "), "none on this host")))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuuki/hostping/internal/analyzer"
+	"github.com/yuuki/hostping/internal/discover"
+	"github.com/yuuki/hostping/internal/monitor"
+	"github.com/yuuki/hostping/internal/report"
+	"github.com/yuuki/hostping/internal/run"
+	"github.com/yuuki/hostping/internal/sim"
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// simFlags choose a simulated host and what is wrong with it.
+type simFlags struct {
+	sim          bool
+	topologyFile string
+	faults       []string
+	busy         []string
+	seed         uint64
+	noise        string
+}
+
+// addHost adds the flags that choose the host.
+func (f *simFlags) addHost(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.sim, "sim", false, "simulate a host: that of Fig. 2 of the NSDI'23 paper, 4 RNICs and 8 GPUs on two sockets")
+	cmd.Flags().StringVar(&f.topologyFile, "sim-topology", "", "simulate the host of this hostping.topology/v1 file (implies --sim)")
+	_ = cmd.MarkFlagFilename("sim-topology", "json")
+}
+
+// addPhysics adds the flags that change what happens on it.
+func (f *simFlags) addPhysics(cmd *cobra.Command) {
+	cmd.Flags().Var(list{&f.faults}, "fault", "simulated fault KIND:TARGET[=SEVERITY], repeatable; \"hostpingctl faults\" lists them")
+	cmd.Flags().Var(list{&f.busy}, "busy", "simulated service traffic RNIC[=SHARE] of line rate, repeatable (default share 0.3)")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the simulated noise")
+	var noises []string
+	for _, n := range sim.Noises() {
+		noises = append(noises, string(n))
+	}
+	cmd.Flags().Var(newOneOf(&f.noise, string(sim.NoiseTypical), noises...), "noise", "simulated noise of the readings")
+	complete(cmd, "fault", func(prefix string) []string { return f.completeFaults(prefix) })
+	complete(cmd, "busy", func(string) []string { return f.completeRNICs() })
+}
+
+func (f *simFlags) wanted() bool { return f.sim || f.topologyFile != "" }
+
+// check refuses flags that only a simulated host can obey.
+func (f *simFlags) check(cmd *cobra.Command) error {
+	if f.wanted() {
+		return nil
+	}
+	for _, name := range []string{"fault", "busy", "seed", "noise"} {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			return usagef("--%s changes a simulated host: add --sim, or leave it out to probe this host", name)
+		}
+	}
+	return nil
+}
+
+// topologyFileLimit is beyond what the largest hosts need, and keeps a
+// mistaken file from filling the memory.
+const topologyFileLimit = 16 << 20
+
+// topology reads the simulated host.
+func (f *simFlags) topology() (topology.Topology, error) {
+	if f.topologyFile == "" {
+		return sim.Fig2(), nil
+	}
+	file, err := os.Open(f.topologyFile)
+	if err != nil {
+		return topology.Topology{}, usagef("--sim-topology %s cannot be read: %w; \"hostpingctl topology --format json\" writes such a file", quoteOdd(f.topologyFile), withoutPath(err))
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, topologyFileLimit+1))
+	if err != nil {
+		return topology.Topology{}, usagef("--sim-topology %s cannot be read: %w", quoteOdd(f.topologyFile), withoutPath(err))
+	}
+	if len(text) > topologyFileLimit {
+		return topology.Topology{}, usagef("--sim-topology %s is larger than %d MiB: it is no %s document", quoteOdd(f.topologyFile), topologyFileLimit>>20, topology.SchemaID)
+	}
+	host, err := topology.Parse(text)
+	if err != nil {
+		return topology.Topology{}, usagef("--sim-topology %s: %w", quoteOdd(f.topologyFile), err)
+	}
+	return host, nil
+}
+
+// hostFlags choose the host to run on, and the limits that judge it.
+type hostFlags struct {
+	sim               simFlags
+	softwareRNICs     bool
+	pathThreshold     float64
+	rnicIdleThreshold float64
+}
+
+func (f *hostFlags) add(cmd *cobra.Command) {
+	f.sim.addHost(cmd)
+	f.sim.addPhysics(cmd)
+	cmd.Flags().BoolVar(&f.softwareRNICs, "software-rnics", false, "probe soft-RoCE devices too")
+	cmd.Flags().Var(newShare(&f.pathThreshold, analyzer.DefaultThresholds().Path), "path-threshold", "how much worse than its reference makes a path abnormal")
+	cmd.Flags().Var(newShare(&f.rnicIdleThreshold, monitor.DefaultThresholds().RNIC), "rnic-idle-threshold", "share of line rate below which an RNIC is idle")
+}
+
+func (f *hostFlags) thresholds() analyzer.Thresholds {
+	limits := analyzer.DefaultThresholds()
+	limits.Path = f.pathThreshold
+	return limits
+}
+
+// open opens the simulated or the live host.
+func (f *hostFlags) open(ctx context.Context, cmd *cobra.Command, env Env) (run.Host, error) {
+	if err := f.sim.check(cmd); err != nil {
+		return run.Host{}, err
+	}
+	limits := monitor.DefaultThresholds()
+	limits.RNIC = f.rnicIdleThreshold
+	if f.sim.wanted() {
+		return f.sim.open(limits)
+	}
+	host, err := env.Live(ctx, LiveOptions{SoftwareRNICs: f.softwareRNICs, Idle: limits})
+	if errors.Is(err, discover.ErrNoRDMA) {
+		err = fmt.Errorf("%w; --sim diagnoses a simulated host", err)
+	}
+	if err != nil {
+		return run.Host{}, environment(err)
+	}
+	return host, nil
+}
+
+// addOutput adds the flags of a command that prints a result.
+func addOutput(cmd *cobra.Command, format, path *string) {
+	cmd.Flags().Var(newOneOf(format, "text", "text", "json"), "format", "how to print the result")
+	cmd.Flags().StringVar(path, "output", "", "write the result to this file, whole or not at all, instead of stdout")
+	complete(cmd, "format", func(string) []string { return []string{"text", "json"} })
+}
+
+// style is how a text result may look where it goes.
+func (o *output) style(env Env) report.Style {
+	if o.path != "" {
+		return report.Style{}
+	}
+	return styleOf(env.Stdout, env.LookupEnv)
+}
+
+// complete registers the shell completion of a flag's value.
+func complete(cmd *cobra.Command, flag string, values func(prefix string) []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		var matching []string
+		for _, value := range values(prefix) {
+			if strings.HasPrefix(value, prefix) {
+				matching = append(matching, value)
+			}
+		}
+		return matching, cobra.ShellCompDirectiveNoFileComp
+	})
+}

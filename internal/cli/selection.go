@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuuki/hostping/internal/engine"
+	"github.com/yuuki/hostping/internal/suggest"
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// selection is the devices that the user wants probed.
+type selection struct{ rnics, gpus string }
+
+func (s *selection) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.rnics, "rnic", "", "probe only these RNICs: globs on name or PCI address between commas, ! excludes")
+	cmd.Flags().StringVar(&s.gpus, "gpu", "", "probe only these GPUs: globs on name or PCI address between commas, ! excludes")
+}
+
+func (s *selection) parse() (rnics, gpus engine.Selector, err error) {
+	if rnics, err = engine.ParseSelector(s.rnics); err != nil {
+		return rnics, gpus, usagef("--rnic: %w", err)
+	}
+	if gpus, err = engine.ParseSelector(s.gpus); err != nil {
+		return rnics, gpus, usagef("--gpu: %w", err)
+	}
+	return rnics, gpus, nil
+}
+
+// check refuses names that the host does not have. A glob may match nothing:
+// one setting then serves a fleet of unlike hosts.
+func (s *selection) check(t topology.Topology) error {
+	var rnics, gpus, addresses []string
+	for _, r := range t.RNICs {
+		rnics, addresses = append(rnics, r.ID), append(addresses, r.PCI, r.Name)
+	}
+	if err := knownNames("rnic", s.rnics, rnics, addresses); err != nil {
+		return err
+	}
+	addresses = nil
+	for _, g := range t.GPUs {
+		gpus, addresses = append(gpus, g.ID), append(addresses, g.PCI)
+	}
+	return knownNames("gpu", s.gpus, gpus, addresses)
+}
+
+func knownNames(flag, selection string, names, others []string) error {
+	for item := range strings.SplitSeq(selection, ",") {
+		name := strings.TrimPrefix(strings.TrimSpace(item), "!")
+		if name == "" || strings.ContainsAny(name, `*?[\`) {
+			continue
+		}
+		if !slices.Contains(names, name) && !slices.Contains(others, name) {
+			return usagef("--%s %s: this host has no %q; %s", flag, quoteOdd(selection), name, suggest.For(name, names))
+		}
+	}
+	return nil
+}
