@@ -16,10 +16,11 @@ TARGET   := x86_64-linux-gnu.2.28
 FUZZTIME ?= 20s
 
 # Only resolved by the recipes that use it: fetching Zig is not a side effect of `make help`.
-ZIG       = $(or $(shell contrib/build/fetch-zig),$(error the pinned Zig compiler is not to be had; the line above says why))
+ZIG       = $(eval ZIG := $(or $(shell contrib/build/fetch-zig),$(error the pinned Zig compiler is not to be had; the line above says why)))$(ZIG)
 GO_CGO    = CGO_ENABLED=1 CC="$(ZIG) cc -target $(TARGET)" CXX="$(ZIG) c++ -target $(TARGET)" go
 GO_FLAGS := -trimpath -buildvcs=false
-LDFLAGS   = -X main.version=$(VERSION) -X main.revision=$(REVISION)
+# -s -w: the debug information of the Zig objects names the build machine's folders. Go's stack traces do not need it.
+LDFLAGS   = -s -w -X main.version=$(VERSION) -X main.revision=$(REVISION)
 TOOL      = go tool -modfile=contrib/tools/go.mod
 # Each package's tests are short; two packages at a time keep a small machine's timing tests sane.
 GO_TEST  := test -p 2 -buildvcs=false -timeout 15m
