@@ -53,6 +53,9 @@ func (p Plan) nextBatch(pending []int) (batch, rest []int) {
 	var taken occupancy
 	for i, step := range pending {
 		if len(batch) == max(1, p.Limits.Parallel) {
+			if len(rest) == 0 { // no copy: rounds of one probe at a time stay linear
+				return batch, pending[i:]
+			}
 			return batch, append(rest, pending[i:]...)
 		}
 		if taken.blocks(p.Steps[step]) {

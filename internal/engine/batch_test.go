@@ -123,3 +123,29 @@ func TestBatchesLetDevicesTakeTurns(t *testing.T) {
 		"mlx5_0→gpu0", "mlx5_1→gpu1", "mlx5_0→gpu1", "mlx5_1→mem0",
 	}, order)
 }
+
+// BenchmarkBatches plans a round on hosts of two sizes, to show how it grows.
+func BenchmarkBatches(b *testing.B) {
+	for _, size := range []struct{ rnics, endpoints int }{{8, 40}, {16, 80}} {
+		for _, parallel := range []int{1, size.rnics} {
+			var topo topology.Topology
+			for e := range size.endpoints {
+				topo.MemoryNodes = append(topo.MemoryNodes, topology.MemoryNode{ID: fmt.Sprintf("mem%d", e)})
+			}
+			for r := range size.rnics {
+				rnic := fmt.Sprintf("rnic%d", r)
+				topo.RNICs = append(topo.RNICs, topology.RNIC{ID: rnic, Name: rnic, Usable: true})
+				for e := range size.endpoints {
+					end := fmt.Sprintf("mem%d", e)
+					topo.Paths = append(topo.Paths, topology.Path{RNIC: rnic, Endpoint: end, Hops: []string{"rnic_pcie:" + rnic, "memory:" + end}})
+				}
+			}
+			plan := NewPlan(topo, nil, PlanOptions{Limits: Limits{Parallel: parallel}})
+			b.Run(fmt.Sprintf("paths=%d/parallel=%d", len(plan.Steps), parallel), func(b *testing.B) {
+				for b.Loop() {
+					plan.Batches()
+				}
+			})
+		}
+	}
+}

@@ -232,9 +232,9 @@ func TestPlanString(t *testing.T) {
 		want string
 	}{
 		{"idle", PlanOptions{Mode: ModeIdle, Limits: Limits{RunDeadline: time.Minute}},
-			"idle run of 8 paths over 9 hops: about 740ms, at most 8.6 GB written, 4 queue pairs and 16 MiB pinned at a time, deadline 1m0s"},
+			"idle run of 8 paths over 9 hops: about 800ms, 10.0 GB written, at most 4 queue pairs and 16 MiB pinned at a time, deadline 1m0s"},
 		{"busy, one GPU excluded", PlanOptions{Mode: ModeBusy, GPUs: Selector{exclude: []string{"gpu1"}}, Limits: Limits{RunDeadline: time.Minute}},
-			"busy run of 5 paths over 8 hops: about 460ms, at most 5.4 GB written, 4 queue pairs and 16 MiB pinned at a time, deadline 1m0s; left out: 2 excluded, 1 far_on_a_busy_run"},
+			"busy run of 5 paths over 8 hops: about 500ms, 6.2 GB written, at most 4 queue pairs and 16 MiB pinned at a time, deadline 1m0s; left out: 2 excluded, 1 far_on_a_busy_run"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -213,30 +213,30 @@ func TestRun(t *testing.T) {
 		}, {
 			name: "a probe beyond its deadline fails, its RNIC goes on", hang: "-",
 			script: map[string]act{mem0: reads(time.Hour)},
-			end:    EndCompleted, took: 5*time.Second + 70*time.Millisecond, calls: 8,
+			end:    EndCompleted, took: defaultProbeDeadline + 70*time.Millisecond, calls: 8,
 			failures: map[string]probe.Reason{mem0: probe.ReasonDeadline},
 		}, {
 			name: "a probe that hangs is abandoned, its RNIC gets no other", hang: mem0,
-			end: EndCompleted, took: 6*time.Second + 40*time.Millisecond, calls: 5,
+			end: EndCompleted, took: defaultProbeDeadline + grace + 40*time.Millisecond, calls: 5,
 			failures:  map[string]probe.Reason{"mlx5_0": probe.ReasonDeadline},
 			abandoned: []string{"mlx5_0"},
 		}, {
 			name: "everything hangs, one at a time", hang: everywhere,
-			end: EndCompleted, took: 12 * time.Second, calls: 2,
+			end: EndCompleted, took: 2 * (defaultProbeDeadline + grace), calls: 2,
 			failures:  map[string]probe.Reason{"mlx5_0": probe.ReasonDeadline, "mlx5_1": probe.ReasonDeadline},
 			abandoned: []string{"mlx5_0", "mlx5_1"},
 		}, {
 			name: "everything hangs, side by side", hang: everywhere, limits: Limits{Parallel: 2},
-			end: EndCompleted, took: 6 * time.Second, calls: 2,
+			end: EndCompleted, took: defaultProbeDeadline + grace, calls: 2,
 			failures:  map[string]probe.Reason{"mlx5_0": probe.ReasonDeadline, "mlx5_1": probe.ReasonDeadline},
 			abandoned: []string{"mlx5_0", "mlx5_1"},
 		}, {
 			name: "a late reading within the grace counts", hang: "-",
 			script: map[string]act{mem0: func(context.Context) (probe.Reading, error) {
-				time.Sleep(5*time.Second + 500*time.Millisecond)
+				time.Sleep(defaultProbeDeadline + 500*time.Millisecond)
 				return probe.Reading{BandwidthGbps: 10}, nil
 			}},
-			end: EndCompleted, took: 5*time.Second + 570*time.Millisecond, calls: 8,
+			end: EndCompleted, took: defaultProbeDeadline + 570*time.Millisecond, calls: 8,
 		}, {
 			name: "cancelled between readings", hang: "-", cancelAfter: 25 * time.Millisecond,
 			end: EndCancelled, detail: "the run was cancelled", took: 25 * time.Millisecond, calls: 3,
