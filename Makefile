@@ -20,7 +20,7 @@ ZIG       = $(eval ZIG := $(or $(shell contrib/build/fetch-zig),$(error the pinn
 GO_CGO    = CGO_ENABLED=1 CC="$(ZIG) cc -target $(TARGET)" CXX="$(ZIG) c++ -target $(TARGET)" go
 GO_FLAGS := -trimpath -buildvcs=false
 # -s -w: the debug information of the Zig objects names the build machine's folders. Go's stack traces do not need it.
-LDFLAGS   = -s -w -X main.version=$(VERSION) -X main.revision=$(REVISION)
+LDFLAGS   = -s -w -extldflags=-Wl,--strip-debug -X main.version=$(VERSION) -X main.revision=$(REVISION)
 TOOL      = go tool -modfile=contrib/tools/go.mod
 # Each package's tests are short; two packages at a time keep a small machine's timing tests sane.
 GO_TEST  := test -p 2 -buildvcs=false -timeout 15m
