@@ -48,7 +48,7 @@ func TestDefaultsAndClose(t *testing.T) {
 		{"400G, root complex: the window scales", topology.ClassPHB, new(400.0), gen(32, 16), nil, new(251.0), new(1.2), false},
 		{"800G on Gen6, one switch", topology.ClassPIX, new(800.0), gen(64, 16), nil, new(780.0), new(0.0), true},
 		{"100G, another socket: the window suffices", topology.ClassSys, new(100.0), gen(8, 16), nil, new(97.5), new(1.4), true},
-		{"200G in a Gen3 x16 slot", topology.ClassMemLocal, new(200.0), gen(8, 16), nil, new(109.00), new(0.0), false},
+		{"200G in a Gen3 x16 slot", topology.ClassMemLocal, new(200.0), gen(8, 16), nil, new(109.00), new(0.0), true},
 		{"400G in a Gen4 x16 slot, root complex", topology.ClassPHB, new(400.0), gen(16, 16), nil, new(217.99), new(1.2), false},
 		{"link unknown", topology.ClassMemLocal, new(200.0), nil, nil, new(195.0), new(0.0), true},
 		{"memory known and narrow", topology.ClassMemLocal, new(200.0), nil, func(t *topology.Topology) {

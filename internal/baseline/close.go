@@ -9,6 +9,11 @@ const CloseShare = 0.9
 // MarkClose sets Close on every path of the topology, from what the set
 // expects of it.
 //
+// An RNIC in a slot that is slower than its line rate (200 Gb/s in PCIe 3.0
+// x16) would have no close endpoint at all: nothing there could ever be
+// proven healthy. For near classes, which Fig. 4 shows to have no limit of
+// their own, the slot's payload therefore stands in for the line rate.
+//
 // Where the set expects nothing there is no figure to compare with the line
 // rate, and the distance class decides: GPUs that are reached without the
 // root complex and memory of the RNIC's own socket are close, for no host is
@@ -19,15 +24,30 @@ func MarkClose(t *topology.Topology, set Set) {
 	for _, r := range t.RNICs {
 		rnics[r.ID] = r
 	}
+	hops := make(map[string]topology.Hop, len(t.Hops))
+	for _, h := range t.Hops {
+		hops[h.ID] = h
+	}
 	for i := range t.Paths {
 		p := &t.Paths[i]
-		p.Close = isClose(*p, rnics[p.RNIC], set[p.Key()])
+		var own topology.Hop
+		if len(p.Hops) > 0 {
+			own = hops[p.Hops[0]]
+		}
+		p.Close = isClose(*p, rnics[p.RNIC], own, set[p.Key()])
 	}
 }
 
-func isClose(p topology.Path, r topology.RNIC, e Expectation) bool {
+// isClose judges one path of RNIC r, whose own link is the hop own.
+func isClose(p topology.Path, r topology.RNIC, own topology.Hop, e Expectation) bool {
 	if e.BandwidthGbps != nil && r.RateGbps != nil {
-		return *e.BandwidthGbps >= CloseShare**r.RateGbps
+		reachable := *r.RateGbps
+		if figures, known := classOf(p.Class); known && figures.windowGbps == 0 {
+			if slot, ok := PayloadGbps(own); ok && own.Kind == topology.HopRNICPCIe {
+				reachable = min(reachable, slot)
+			}
+		}
+		return *e.BandwidthGbps >= CloseShare*reachable
 	}
 	switch p.Class {
 	case topology.ClassPIX, topology.ClassPXB, topology.ClassMemLocal, topology.ClassMemSocket:
