@@ -155,6 +155,17 @@ func TestPlanCarriesExpectations(t *testing.T) {
 	assert.Nil(t, plan.Steps[1].Request.ExpectedGbps, "no baseline, no expectation")
 }
 
+func TestPlanHoldsProbersToTheirCost(t *testing.T) {
+	plan := NewPlan(smallHost(), nil, PlanOptions{Mode: ModeIdle, Limits: Limits{ProbeBytes: 1 << 20, ProbeDuration: time.Second, QueuePairs: 2, PinnedBytes: 1 << 16}})
+	for _, step := range plan.Steps {
+		want := probe.Budget{Bytes: 1 << 20, Duration: time.Second, QueuePairs: 2, PinnedBytes: 1 << 16}
+		assert.Equal(t, want, step.Request.Budget)
+		assert.Equal(t, want.Bytes, step.Cost.Bytes, "what is declared is what is allowed")
+		assert.Equal(t, want.QueuePairs, step.Cost.QueuePairs)
+		assert.Equal(t, want.PinnedBytes, step.Cost.PinnedBytes)
+	}
+}
+
 func TestCostOfOneRead(t *testing.T) {
 	hops := []string{"rnic_pcie:mlx5_0", "memory:mem0"}
 	path := topology.Path{RNIC: "mlx5_0", Endpoint: "mem0", Hops: hops}
