@@ -2,6 +2,7 @@ package analyzer
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/yuuki/hostping/internal/baseline"
@@ -34,7 +35,7 @@ func confidence(own float64, rivals []rival) float64 {
 	for _, x := range rivals {
 		all += x.weight
 	}
-	return certainty * own / all
+	return math.Round(100*certainty*own/all) / 100
 }
 
 // findCauses goes from hops to causes, in the paper's order: hops that alone
@@ -237,7 +238,7 @@ func (r *run) explainCleared(paths []int, prefer func(a, b int) int) {
 		for _, h := range z.covers[0] {
 			across := crossing(r, h, left)
 			left = slices.DeleteFunc(left, func(p int) bool { return slices.Contains(across, p) })
-			r.reportUnexplained(h, across, z.covers)
+			r.reportUnexplained(h, across, r.comingAndGoing(z.covers))
 		}
 	}
 }
@@ -265,8 +266,8 @@ func (r *run) explainByPeerSettings(paths []int) (rest []int) {
 }
 
 // explainByPortSettings takes the paths of an RNIC that is slow on all its
-// close paths although its link, which it shares with another function, is
-// not, when the RNIC's own settings are known to do that.
+// close paths although the link that it shares with other ports is not: what
+// is left are the port's own settings.
 func (r *run) explainByPortSettings(paths []int) (rest []int) {
 	byRNIC := map[int][]int{}
 	for _, p := range paths {
@@ -274,20 +275,53 @@ func (r *run) explainByPortSettings(paths []int) (rest []int) {
 	}
 	for x := range r.rnics {
 		own := byRNIC[x]
-		if own == nil {
+		if len(own) == 0 {
 			continue
 		}
-		s := r.settings(own)
-		slow := func(i int) bool { return r.paths[i].abnormal() || !r.paths[i].Path.Close || !r.paths[i].measured() }
-		all := !slices.ContainsFunc(r.rnics[x].paths, func(i int) bool { return !slow(i) })
-		if all && (s.slowStart.yes() || s.txWindow.yes()) {
-			r.diagnose(r.paths[own[0]].hops[0], own, nil, 1)
-		} else {
+		link := r.paths[own[0]].hops[0]
+		switch s := r.settings(own); {
+		case !r.slowOnAllClose(&r.rnics[x]):
+			rest = append(rest, own...)
+		case s.slowStart.yes() || s.txWindow.yes():
+			r.diagnose(link, own, nil, 1)
+		case s.slowStart.unknown() || s.txWindow.unknown():
+			r.reportUnexplained(link, own, r.lookAlikes(link, diagnosis.RNICPCIeFailure, own))
+		default:
 			rest = append(rest, own...)
 		}
 	}
 	slices.Sort(rest)
 	return rest
+}
+
+// slowOnAllClose reports whether all of several close paths of the RNIC are abnormal.
+func (r *run) slowOnAllClose(x *rnic) bool {
+	abnormal := 0
+	for _, i := range x.paths {
+		p := &r.paths[i]
+		if !p.Path.Close || !p.measured() {
+			continue
+		}
+		if !p.abnormal() {
+			return false
+		}
+		abnormal++
+	}
+	return abnormal > 1
+}
+
+// comingAndGoing are the faults that might have hit only some of the paths:
+// one of the covers, and nothing says which.
+func (r *run) comingAndGoing(covers [][]int) (rivals []rival) {
+	for _, cover := range covers {
+		x := rival{weight: 1 / float64(len(covers))}
+		x.Code, x.Reason = diagnosis.LinkFlapping, "a fault that comes and goes would look like this; further runs tell"
+		for _, i := range cover {
+			x.Components = append(x.Components, r.hops[i].Hop)
+		}
+		rivals = append(rivals, x)
+	}
+	return rivals
 }
 
 // detours reports whether the path is one between peers under one root port

@@ -45,32 +45,40 @@ func alternatives(rivals []rival) []diagnosis.Alternative {
 	return list
 }
 
+// telling returns the close ones of the slow paths, all of them when none is
+// close: the paths whose figures say most about a hop.
+func (r *run) telling(paths []int) (shown []int, noun string) {
+	for _, i := range paths {
+		if r.paths[i].Path.Close {
+			shown = append(shown, i)
+		}
+	}
+	if len(shown) > 0 {
+		return shown, "close path"
+	}
+	return paths, "path"
+}
+
 // summary is one sentence: the part, its figure against the expected one, and why it is blamed.
 func (r *run) summary(h int, code diagnosis.Code, paths []int) string {
-	close := slices.Clone(paths)
-	close = slices.DeleteFunc(close, func(i int) bool { return !r.paths[i].Path.Close })
-	shown, adjective := close, "close "
-	if len(close) == 0 {
-		shown, adjective = paths, ""
-	}
+	shown, noun := r.telling(paths)
 	best := &r.paths[slices.MaxFunc(shown, func(a, b int) int { return cmp.Compare(r.paths[a].gbps, r.paths[b].gbps) })]
 	carried := fmt.Sprintf("%s Gb/s of an expected %s", figure(best.gbps), figure(*best.ReferenceGbps))
-	id := r.hops[h].Hop
+	id, rnics, n := r.hops[h].Hop, joined(r.rnicsOf(shown)), len(shown)
 	switch code {
 	case diagnosis.P2PMisconfiguration:
-		return fmt.Sprintf("%s reaches %s at %s and answers after %s µs instead of %s: peer traffic takes the way through the root complex",
-			joined(r.rnicsOf(paths)), best.Path.Endpoint, carried, figure(best.latencyUs), latencyReference(best))
+		return fmt.Sprintf("%s reaches %s at %s and is answered after %s µs instead of %s: their traffic takes the way through the root complex",
+			rnics, best.Path.Endpoint, carried, figure(best.latencyUs), latencyReference(best))
 	case diagnosis.RNICSlowStart:
-		return fmt.Sprintf("%s sends %s on all its close paths, and its slow start is on", joined(r.rnicsOf(paths)), carried)
+		return fmt.Sprintf("%s sends %s on each of its %s, and its slow start is on", rnics, carried, count(n, noun))
 	case diagnosis.RNICTxWindow:
-		return fmt.Sprintf("%s sends %s on all its close paths, and its Tx window is too small", joined(r.rnicsOf(paths)), carried)
+		return fmt.Sprintf("%s sends %s on each of its %s, and its Tx window is too small", rnics, carried, count(n, noun))
 	}
-	if r.hops[h].Kind == topology.HopRNICPCIe {
-		return fmt.Sprintf("%s carries %s: all %s of %s are slow",
-			id, carried, count(len(shown), adjective+"path"), joined(r.rnicsOf(paths)))
+	if r.hops[h].Kind == topology.HopRNICPCIe && r.allCloseAbnormal(&r.hops[h]) {
+		return fmt.Sprintf("%s carries %s: all %s of %s are slow", id, carried, count(n, noun), rnics)
 	}
-	return fmt.Sprintf("%s carries %s: %s of %s across it slow, and no other hop explains %s",
-		id, carried, count(len(shown), adjective+"path"), joined(r.rnicsOf(shown))+isAre(len(shown)), itThem(len(shown)))
+	return fmt.Sprintf("%s carries %s: %s of %s across it%s slow, and it is the likeliest hop to explain %s",
+		id, carried, count(n, noun), rnics, isAre(n), itThem(n))
 }
 
 func isAre(n int) string {
@@ -120,7 +128,8 @@ func (r *run) evidence(h int, code diagnosis.Code, paths []int) []string {
 	if line := r.hops[h].link.line; line != "" {
 		lines = append(lines, r.hops[h].Hop+": "+line)
 	}
-	return append(lines, capped(r.ruledOut(h, paths), maxEvidence)...)
+	shown, _ := r.telling(paths)
+	return append(lines, capped(r.ruledOut(h, shown), maxEvidence)...)
 }
 
 // slowPath is one abnormal path with its margin and its reads.
@@ -159,22 +168,13 @@ func (r *run) ruledOut(blamed int, paths []int) (lines []string) {
 }
 
 // reportUnexplained tells of slow paths all of whose hops other paths clear.
-// h is a hop that they share; covers are the sets of hops that might come and go.
-func (r *run) reportUnexplained(h int, paths []int, covers [][]int) {
+// h is a hop that they share.
+func (r *run) reportUnexplained(h int, paths []int, rivals []rival) {
 	component := r.hops[h].Hop
 	what := count(len(paths), "path") + " across " + component + isAre(len(paths)) + " slow"
 	if len(paths) == 1 {
 		component = r.paths[paths[0]].name()
 		what = component + " is slow"
-	}
-	var rivals []rival
-	for _, cover := range covers {
-		x := rival{weight: 1 / float64(len(covers))}
-		x.Code, x.Reason = diagnosis.LinkFlapping, "a fault that comes and goes would look like this; further runs tell"
-		for _, i := range cover {
-			x.Components = append(x.Components, r.hops[i].Hop)
-		}
-		rivals = append(rivals, x)
 	}
 	var slow []string
 	for _, i := range paths {
@@ -186,7 +186,7 @@ func (r *run) reportUnexplained(h int, paths []int, covers [][]int) {
 		Component:    component,
 		Components:   []string{component},
 		Confidence:   confidence(1, rivals),
-		Summary:      what + ", yet every hop of it carried a normal path",
+		Summary:      what + ", yet normal paths clear every hop on the way",
 		Evidence:     append(capped(slow, maxEvidence), capped(r.ruledOut(-1, paths), maxEvidence)...),
 		Alternatives: alternatives(rivals),
 		Runbook:      diagnosis.Runbook(diagnosis.PathUnexplained),
