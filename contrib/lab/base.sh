@@ -8,7 +8,7 @@
 kernel_metapackage=linux-image-amd64
 
 guest_packages=(
-  busybox-static jq libjq1 libonig5
+  busybox-static dash coreutils jq libjq1 libonig5
   perftest ibverbs-providers libibverbs1 librdmacm1 libibumad3 libpci3 libnl-3-200 libnl-route-3-200 libudev1
   iproute2 libbpf1 libbsd0 libmd0 libcap2 libelf1 libmnl0 libxtables12
   libc6 libgcc-s1 zlib1g
@@ -16,7 +16,8 @@ guest_packages=(
 
 # Shared objects that these name are copied with them.
 guest_programs=(
-  bin/busybox bin/ip sbin/tc usr/bin/rdma usr/bin/jq
+  bin/busybox bin/dash bin/ip sbin/tc usr/bin/rdma usr/bin/jq
+  usr/bin/timeout
   usr/bin/ib_write_bw usr/bin/ib_write_lat usr/bin/ib_read_bw usr/bin/ib_read_lat usr/bin/ib_send_bw usr/bin/ib_send_lat
 )
 
@@ -50,9 +51,11 @@ base_prepare() {
     return 1
   fi
   if [[ ! -e $folder ]]; then
+    find "$cache" -maxdepth 1 -name 'base-*' -mtime +30 -exec rm -rf {} +
     say "building the guest's base in $folder (once for this recipe)"
     base_build "$folder" || return 1
   fi
+  touch "$folder" # still in use, see above
   exec {lock}>&-
 }
 
@@ -126,7 +129,9 @@ base_populate() {
   for file in "${guest_programs[@]}" "${guest_plugins[@]}"; do
     base_copy "$packages" "$root" "$file" || return 1
   done
-  # The packages' own `ip` and `tc` stay: busybox's know nothing of RDMA, netem and policy rules.
+  # A shell that takes programs from the path: busybox's prefers its own versions of all of them, and its `ip` and `tc` know
+  # nothing of policy rules and netem. Its `timeout` leaves a process behind that keeps files open.
+  ln -s dash "$root/bin/sh"
   for applet in $("$packages/bin/busybox" --list); do
     [[ -e $root/bin/$applet || -e $root/sbin/$applet ]] || ln -s busybox "$root/bin/$applet"
   done

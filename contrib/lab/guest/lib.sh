@@ -1,6 +1,5 @@
 #!/bin/sh
-# shellcheck shell=dash  # busybox's sh has local
-# shellcheck disable=SC3045  # and read -t
+# shellcheck shell=dash
 # Words that scenarios use. Sourced by the guest's scripts; $RESULTS is the scenario's folder on the host.
 
 machine=/lab/machine.json
@@ -16,6 +15,7 @@ rnics() { fact '.rnics[].rnic'; }
 restore_devices() {
   local device rnic netdev mac address now
   rm -rf /run/hostping
+  if ip rule show | grep -q oif; then disconnect_devices; fi
   for device in /sys/class/infiniband/*; do
     [ -e "$device" ] && rdma link delete "${device##*/}"
   done
@@ -27,7 +27,6 @@ restore_devices() {
       wait_until 20 plug "$rnic"
       wait_until 20 netdev_of_mac "$mac" || { echo "lab: the NIC of $rnic ($mac) does not come back"; return 1; }
     fi
-    cable "$rnic" on >/dev/null
     now=$(netdev_of_mac "$mac")
     if [ "$now" != "$netdev" ]; then
       ip link set "$now" down
@@ -42,6 +41,7 @@ restore_devices() {
     echo 0 >"/proc/sys/net/ipv6/conf/$netdev/accept_dad"
     ip address flush dev "$netdev" scope global
     ip link set "$netdev" up
+    [ "$(cat "/sys/class/net/$netdev/carrier")" = 1 ] || cable "$rnic" on
     ip address replace "$address/24" dev "$netdev"
     rdma link add "$rnic" type rxe netdev "$netdev" || return 1
   done </tmp/.devices
@@ -49,11 +49,39 @@ restore_devices() {
 }
 
 netdev_of_mac() {
-  local path
+  local path address
   for path in /sys/class/net/*; do
-    [ "$(cat "$path/address")" = "$1" ] && basename "$path" && return
+    read -r address <"$path/address" && [ "$address" = "$1" ] && echo "${path##*/}" && return
   done
   return 1
+}
+
+# connect_devices: by default the kernel answers for its own addresses, and two devices of one host cannot reach each
+# other. Afterwards their traffic crosses the wire between the NICs, where `tc … netem` can delay or drop it; loopback on
+# one device still works. restore_devices undoes it.
+connect_devices() {
+  local rnic netdev address number=0
+  sysctl -q -w net.ipv4.conf.all.accept_local=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.all.arp_ignore=1 \
+    net.ipv4.conf.all.arp_announce=2
+  fact '.rnics[] | "\(.rnic) \(.netdev) \(.address)"' >/tmp/.devices
+  while read -r rnic netdev address; do
+    number=$((number + 1))
+    # What arrives is ours; what leaves for another address goes out by its NIC, even where that address is ours too.
+    ip rule add pref "$((10 + number))" iif "$netdev" lookup local
+    ip rule add pref "$((20 + number))" oif "$netdev" to "$address" lookup local
+    ip rule add pref "$((30 + number))" oif "$netdev" lookup "$((100 + number))"
+    ip route replace "${address%.*}.0/24" dev "$netdev" table "$((100 + number))"
+  done </tmp/.devices
+  ip rule add pref 40 lookup local
+  ip rule delete pref 0
+  rm -f /tmp/.devices
+}
+
+disconnect_devices() {
+  ip rule flush
+  ip rule add pref 0 lookup local
+  ip rule add pref 32766 lookup main
+  sysctl -q -w net.ipv4.conf.all.accept_local=0 net.ipv4.conf.all.arp_ignore=0 net.ipv4.conf.all.arp_announce=0
 }
 
 # --- QEMU, from inside -----------------------------------------------------------------------------------------------
@@ -61,18 +89,12 @@ netdev_of_mac() {
 # qmp_exchange: one QMP command on stdin, its answer on stdout; events in between are dropped. 1 on error or silence.
 qmp_exchange() {
   local answer
-  (
-    exec 3<>/dev/virtio-ports/lab.qmp || exit 1
-    cat >&3
-    while read -r -t 10 answer <&3; do
-      case $answer in
-        *'"return"'*) echo "$answer" && exit 0 ;;
-        *'"error"'*) echo "$answer" && exit 1 ;;
-      esac
-    done
-    echo 'QMP: no answer within 10 s'
-    exit 1
-  )
+  exec 3<>/dev/virtio-ports/lab.qmp
+  cat >&3
+  answer=$(timeout -s KILL 10 grep -m 1 -E '"(return|error)"' <&3) || answer='QMP: no answer within 10 s'
+  exec 3>&-
+  echo "$answer"
+  case $answer in *'"return"'*) return 0 ;; *) return 1 ;; esac
 }
 
 # qmp COMMAND [ARGUMENTS_JSON]
@@ -126,6 +148,19 @@ wait_until() {
     usleep 100000
   done
   return 1
+}
+
+# perftest PROGRAM SERVER CLIENT ARGUMENTS…: one of perftest's programs with its server on one RNIC and its client on
+# another, or both on one. The client's output.
+perftest() {
+  local program=$1 server=$2 client=$3 server_pid
+  shift 3
+  # On soft-RoCE GID index 1 is the RoCE v2 one that maps the IPv4 address.
+  "$program" -d "$server" -x 1 -F "$@" >"$RESULTS/perftest.server" 2>&1 &
+  server_pid=$!
+  wait_until 10 sh -c 'netstat -ltn | grep -q :18515' || fail "$program: the server does not listen"
+  "$program" -d "$client" -x 1 -F "$@" 127.0.0.1 2>&1 || fail "$program on $server and $client: $(tail -n 1 "$RESULTS/perftest.server")"
+  wait "$server_pid"
 }
 
 # median: of the numbers on stdin, one a line.

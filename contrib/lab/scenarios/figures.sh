@@ -9,7 +9,6 @@
 
 rnic=rxe0
 repeats=9
-gid=1 # on soft-RoCE the RoCE v2 one that maps the IPv4 address
 
 # diagnose ARGUMENTS…: a run whose verdict is of no interest here, its report in $RESULTS/report.json.
 diagnose() {
@@ -21,18 +20,7 @@ diagnose() {
 # own_memory FILTER: of the measurement of the RNIC's own memory.
 own_memory() { jq -r --arg rnic "$rnic" ".measurements[] | select(.rnic == \$rnic and .class == \"mem_local\") | $1" "$RESULTS/report.json"; }
 
-# perftest PROGRAM ARGUMENTS…: server and client on one device, the client's table on stdout.
-perftest() {
-  program=$1
-  shift
-  "$program" -d "$rnic" -x "$gid" -F "$@" >/dev/null 2>&1 &
-  server=$!
-  wait_until 10 sh -c 'netstat -ltn | grep -q :18515' || fail "$program: the server does not listen"
-  "$program" -d "$rnic" -x "$gid" -F "$@" 127.0.0.1 || fail "$program $*"
-  wait "$server"
-}
-
-# column NAME: of figures, with $RESULTS/<name> as its file.
+# add NAME: figures on stdin, one a line, to a file of that name.
 add() { cat >>"$RESULTS/$1"; }
 
 # row FILE: median, least and greatest of a file of numbers.
@@ -59,9 +47,9 @@ while [ "$round" -lt "$repeats" ]; do
   diagnose --rnic "$rnic"
   own_memory '.reads[0].bandwidth_gbps' | add bandwidth_gbps.ours
   own_memory '.reads[0].latency_us.p50 * 1000' | add latency_p50_ns.ours
-  perftest ib_write_bw -s "$bytes" -t "$depth" -q "$queue_pairs" -n 200 --report_gbits |
+  perftest ib_write_bw "$rnic" "$rnic" -s "$bytes" -t "$depth" -q "$queue_pairs" -n 200 --report_gbits |
     awk -v bytes="$bytes" '$1 == bytes { print $4 }' | add bandwidth_gbps.ib_write_bw
-  bare_loop "$rnic" "$gid" 1 2000 | awk '{ print $2 }' | add latency_p50_ns.bare_loop
+  bare_loop "$rnic" 1 1 2000 | awk '{ print $2 }' | add latency_p50_ns.bare_loop
 done
 
 for file in bandwidth_gbps.ours bandwidth_gbps.ib_write_bw latency_p50_ns.ours latency_p50_ns.bare_loop; do
@@ -81,8 +69,8 @@ ours_s=$(jq '.run.duration_ms / 1000' "$RESULTS/report.json")
 started=$(cut -d' ' -f1 /proc/uptime)
 for cpus in $(fact '.memory_nodes[] | "\(.first_cpu)-\(.last_cpu)"'); do
   taskset -c -p "$cpus" $$ >/dev/null
-  perftest ib_write_bw -s "$bytes" >"$RESULTS/mesh.ib_write_bw.$cpus"
-  perftest ib_write_lat -s 2 >"$RESULTS/mesh.ib_write_lat.$cpus"
+  perftest ib_write_bw "$rnic" "$rnic" -s "$bytes" >"$RESULTS/mesh.ib_write_bw.$cpus"
+  perftest ib_write_lat "$rnic" "$rnic" -s 2 >"$RESULTS/mesh.ib_write_lat.$cpus"
 done
 two_cells_s=$(awk -v a="$started" -v b="$(cut -d' ' -f1 /proc/uptime)" 'BEGIN { print b - a }')
 theirs_s=$(awk "BEGIN { print $two_cells_s * $cells / 2 }")

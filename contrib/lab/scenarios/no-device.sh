@@ -17,6 +17,6 @@ refused() {
 
 refused 'software devices only' hostpingctl diagnose
 # In a mount namespace of its own, so that nothing is left to restore.
-refused 'no /dev/infiniband' unshare -m sh -c 'mount -t tmpfs none /dev/infiniband && exec hostpingctl diagnose --software-rnics'
+refused 'no /dev/infiniband' unshare -m /bin/sh -c 'mount -t tmpfs none /dev/infiniband && exec hostpingctl diagnose --software-rnics'
 for rnic in $(rnics); do rdma link delete "$rnic"; done
 refused 'no device' hostpingctl diagnose --software-rnics
