@@ -20,8 +20,8 @@ var (
 	ErrNoRDMA = errors.New("no RDMA device")
 	// ErrNoRDMAClass: the kernel's RDMA core is not loaded, or a container hides it.
 	ErrNoRDMAClass = fmt.Errorf("%w: class/infiniband does not exist in sysfs; load the NIC's RDMA driver, or show the container the host's sysfs", ErrNoRDMA)
-	// ErrNoRDMADevices: the RDMA core is there, and no device has registered with it.
-	ErrNoRDMADevices = fmt.Errorf("%w: class/infiniband is empty in sysfs; load the NIC's RDMA driver", ErrNoRDMA)
+	// ErrNoRDMADevices: the RDMA core is there, and no device that can be read.
+	ErrNoRDMADevices = fmt.Errorf("%w: class/infiniband in sysfs holds none; load the NIC's RDMA driver", ErrNoRDMA)
 )
 
 // Options say where to read.

@@ -145,7 +145,7 @@ func (b *builder) keepOneVirtualFunctionPerPort() {
 			continue
 		}
 		r.Usable = false
-		r.Reason = fmt.Sprintf("one virtual function per port is probed, here %s", kept[key])
+		r.Reason = fmt.Sprintf("virtual_function: one per port is probed, here %s", kept[key])
 	}
 }
 

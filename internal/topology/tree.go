@@ -174,9 +174,12 @@ func (p place) switchLinks(n int) []namedLink {
 		l := namedLink{kind: HopSwitch, part: d.ID, pciLink: pciLink{lower: d}}
 		if i+1 < len(p.above) {
 			l.upper = p.above[i+1]
-			if l.upper.Type == PCIRootPort {
-				l.kind, l.part = HopRootPort, l.upper.ID
-			}
+		}
+		if l.insideNIC() {
+			continue
+		}
+		if l.upper != nil && l.upper.Type == PCIRootPort {
+			l.kind, l.part = HopRootPort, l.upper.ID
 		}
 		links = append(links, l)
 	}
@@ -187,6 +190,12 @@ type namedLink struct {
 	pciLink
 	kind HopKind
 	part string
+}
+
+// insideNIC reports whether the link joins two stages of the switch inside one
+// NIC: ConnectX-7 shows its port for a GPU as a second switch below the first.
+func (l pciLink) insideNIC() bool {
+	return l.lower.Vendor == "15b3" && l.upper != nil && l.upper.Type == PCIDownstream && l.upper.Vendor == "15b3"
 }
 
 // meet finds the lowest device above both places, as its index in each

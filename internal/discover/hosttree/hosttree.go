@@ -1,0 +1,478 @@
+// Package hosttree writes the /sys and /proc of a host from a short text that
+// a person can read, so that tests can show a host in the few lines that make
+// it special. Only tests use it.
+//
+// A description is a list of lines; indentation means "below", # begins a comment.
+//
+//	node 0 cpus 0-55 package 0 memory 512      a NUMA node; memory in GiB; "cpus -", "package -": none, unknown
+//	bus pci0000:16 node 0                      a host bridge
+//	  16:01.0 root_port 8086:352a 32x16        a PCI function: address, type, vendor:device, GT/s x lanes
+//	    17:00.0 nic 15b3:1021 16x8 max 32x16   running below what it can do
+//	      rdma mlx5_0 400 net ens1             an RDMA device: rate in Gb/s, netdev
+//	      net ens9                             a netdev without RDMA
+//	rxe rxe0 on ens9                           a soft-RoCE device
+//
+// The types are root_port, upstream, downstream, bridge, nic, gpu and other.
+// More words of a function: "class 020700", "sub 15b3:0087", "driver vfio-pci",
+// "node -1", "pf 17:00.0" (it is a VF of that), "config short" (cut as for
+// plain users), "config none". Without a link it has no link files.
+// More words of an RDMA device: a state ("DOWN", "INIT"), "ib", "port 2",
+// "sf mlx5_core.sf.4", "fw 28.39.1002", "mtu 1500".
+//
+// Lines that begin with a path change single files after all else is written:
+//
+//	/sys/class/infiniband/mlx5_0/fw_ver = 28.1     a file (a newline is added)
+//	17:00.0/numa_node = -1                         a file of a PCI function
+//	/sys/class/net/bond0 -> ../../devices/x        a link
+//	17:00.0/max_link_speed gone                    no such file, link or folder
+//	/sys/class/infiniband folder                   an empty folder
+package hosttree
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Tree is the files of a host, by path below its root ("sys/...", "proc/...").
+type Tree struct {
+	files   map[string]string
+	links   map[string]string
+	folders map[string]bool
+	gone    []string
+}
+
+// Load reads a description and writes its tree below dir. It returns the
+// folders that stand for /sys and /proc.
+func Load(description, dir string) (sysfs, procfs string, err error) {
+	text, err := os.ReadFile(description)
+	if err != nil {
+		return "", "", err
+	}
+	t, err := Parse(string(text))
+	if err != nil {
+		return "", "", fmt.Errorf("%s:%w", description, err)
+	}
+	return filepath.Join(dir, "sys"), filepath.Join(dir, "proc"), t.Write(dir)
+}
+
+// Parse reads a description. An error begins with the line's number.
+func Parse(text string) (*Tree, error) {
+	p := parser{
+		tree:  &Tree{files: map[string]string{}, links: map[string]string{}, folders: map[string]bool{"sys": true, "proc": true}},
+		at:    map[string]string{},
+		ports: map[string]string{},
+		nets:  map[string]string{},
+	}
+	for i, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if err := p.line(line); err != nil {
+			return nil, fmt.Errorf("%d: %w", i+1, err)
+		}
+	}
+	for _, edit := range p.edits {
+		edit()
+	}
+	return p.tree, nil
+}
+
+// Write makes the tree below dir.
+func (t *Tree) Write(dir string) error {
+	for folder := range t.folders {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			return err
+		}
+	}
+	for name, content := range t.files {
+		if t.isGone(name) {
+			continue
+		}
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	for name, target := range t.links {
+		if t.isGone(name) {
+			continue
+		}
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.Symlink(target, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tree) isGone(name string) bool {
+	return slices.ContainsFunc(t.gone, func(g string) bool { return name == g || strings.HasPrefix(name, g+"/") })
+}
+
+type parser struct {
+	tree  *Tree
+	stack []frame
+	at    map[string]string // address to folder
+	ports map[string]string // RDMA device to folder
+	nets  map[string]string // netdev to folder
+	verbs int
+	edits []func()
+}
+
+// frame is a line that others can stand below.
+type frame struct {
+	indent int
+	dir    string // in the tree
+	node   string
+}
+
+var (
+	edit    = regexp.MustCompile(`^(\S+)\s+(->|=|gone|folder)\s*(.*)$`)
+	address = regexp.MustCompile(`^([0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+	link    = regexp.MustCompile(`^([0-9.]+)x([0-9]+)$`)
+)
+
+func (p *parser) line(line string) error {
+	indent := len(line) - len(strings.TrimLeft(line, " "))
+	line = strings.TrimSpace(line)
+	for len(p.stack) > 0 && p.stack[len(p.stack)-1].indent >= indent {
+		p.stack = p.stack[:len(p.stack)-1]
+	}
+	if m := edit.FindStringSubmatch(line); m != nil && strings.Contains(m[1], "/") {
+		return p.edit(m[1], m[2], m[3])
+	}
+	words := strings.Fields(line)
+	switch {
+	case words[0] == "node":
+		return p.node(words)
+	case words[0] == "bus":
+		return p.bus(indent, words)
+	case words[0] == "rdma":
+		return p.rdma(words)
+	case words[0] == "net" && len(words) == 2:
+		return p.net(words[1], "9000")
+	case words[0] == "rxe" && len(words) == 4 && words[2] == "on":
+		return p.rxe(words[1], words[3])
+	case address.MatchString(words[0]):
+		return p.function(indent, words)
+	}
+	return fmt.Errorf("%q begins no line of a description", words[0])
+}
+
+func (p *parser) edit(name, what, value string) error {
+	name, ok := strings.CutPrefix(name, "/")
+	if !ok {
+		at, rest, _ := strings.Cut(name, "/")
+		dir := p.at[full(at)]
+		if dir == "" {
+			return fmt.Errorf("no PCI function %s above this line", at)
+		}
+		name = dir + "/" + rest
+	}
+	switch what {
+	case "->":
+		p.edits = append(p.edits, func() { delete(p.tree.files, name); p.tree.links[name] = value })
+	case "=":
+		p.edits = append(p.edits, func() { delete(p.tree.links, name); p.file(name, value) })
+	case "gone":
+		p.edits = append(p.edits, func() { p.tree.gone = append(p.tree.gone, name); delete(p.tree.folders, name) })
+	case "folder":
+		p.edits = append(p.edits, func() { p.tree.folders[name] = true })
+	}
+	return nil
+}
+
+func (p *parser) node(words []string) error {
+	if len(words) < 2 {
+		return fmt.Errorf("node needs a number")
+	}
+	options, err := pairs(words[2:], "cpus", "package", "memory")
+	if err != nil {
+		return err
+	}
+	gib, err := strconv.Atoi(options["memory"])
+	if err != nil {
+		return fmt.Errorf("memory %q is no number of GiB", options["memory"])
+	}
+	dir := "sys/devices/system/node/node" + words[1]
+	p.file(dir+"/meminfo", fmt.Sprintf("Node %s MemTotal: %14d kB\nNode %s MemFree: %15d kB", words[1], gib<<20, words[1], gib<<19))
+	if options["cpus"] == "-" {
+		p.file(dir+"/cpulist", "")
+		return nil
+	}
+	p.file(dir+"/cpulist", options["cpus"])
+	for span := range strings.SplitSeq(options["cpus"], ",") {
+		lo, hi, isRange := strings.Cut(span, "-")
+		if !isRange {
+			hi = lo
+		}
+		first, errFirst := strconv.Atoi(lo)
+		last, errLast := strconv.Atoi(hi)
+		if errFirst != nil || errLast != nil {
+			return fmt.Errorf("%q is no list of CPUs", options["cpus"])
+		}
+		for cpu := first; cpu <= last && options["package"] != "-"; cpu++ {
+			p.file(fmt.Sprintf("sys/devices/system/cpu/cpu%d/topology/physical_package_id", cpu), options["package"])
+		}
+	}
+	return nil
+}
+
+func (p *parser) bus(indent int, words []string) error {
+	if len(words) < 2 {
+		return fmt.Errorf("bus needs a name")
+	}
+	options, err := pairs(words[2:], "node")
+	if err != nil {
+		return err
+	}
+	f := frame{indent: indent, dir: "sys/devices/" + words[1], node: "-1"}
+	if n := options["node"]; n != "" {
+		f.node = n
+	}
+	p.tree.folders[f.dir] = true
+	p.stack = append(p.stack, f)
+	return nil
+}
+
+// function writes a PCI function.
+func (p *parser) function(indent int, words []string) error {
+	if len(p.stack) == 0 || len(words) < 3 {
+		return fmt.Errorf("a PCI function needs a bus above it, a type and vendor:device")
+	}
+	above := p.stack[len(p.stack)-1]
+	name, kind := full(words[0]), words[1]
+	vendor, device, _ := strings.Cut(words[2], ":")
+	rest := words[3:]
+	var current string
+	if len(rest) > 0 && link.MatchString(rest[0]) {
+		current, rest = rest[0], rest[1:]
+	}
+	options, err := pairs(rest, "max", "class", "sub", "driver", "node", "pf", "config")
+	if err != nil {
+		return err
+	}
+	defaults, ok := functionTypes[kind]
+	if !ok {
+		return fmt.Errorf("%q is no type of PCI function", kind)
+	}
+	f := frame{indent: indent, dir: above.dir + "/" + name, node: above.node}
+	if n := options["node"]; n != "" {
+		f.node = n
+	}
+	p.stack = append(p.stack, f)
+	p.at[name] = f.dir
+	option := func(key, otherwise string) string {
+		if v := options[key]; v != "" {
+			return v
+		}
+		return otherwise
+	}
+
+	class := defaults.class
+	if kind == "gpu" && vendor == "1002" {
+		class = "120000"
+	}
+	p.file(f.dir+"/vendor", "0x"+vendor)
+	p.file(f.dir+"/device", "0x"+device)
+	p.file(f.dir+"/class", "0x"+option("class", class))
+	p.file(f.dir+"/numa_node", f.node)
+	if sub, subDevice, ok := strings.Cut(options["sub"], ":"); ok {
+		p.file(f.dir+"/subsystem_vendor", "0x"+sub)
+		p.file(f.dir+"/subsystem_device", "0x"+subDevice)
+	}
+	driver := defaults.driver
+	if kind == "gpu" && vendor == "1002" {
+		driver = "amdgpu"
+	}
+	if driver = option("driver", driver); driver != "none" {
+		p.tree.links[f.dir+"/driver"] = relative(f.dir, "sys/bus/pci/drivers/"+driver)
+		p.tree.folders["sys/bus/pci/drivers/"+driver] = true
+	}
+	if pf := options["pf"]; pf != "" {
+		p.tree.links[f.dir+"/physfn"] = "../" + full(pf)
+	}
+	p.link(f.dir, "current", current)
+	p.link(f.dir, "max", option("max", current))
+	switch option("config", "full") {
+	case "full":
+		p.tree.files[f.dir+"/config"] = configSpace(defaults.port)
+	case "short":
+		p.tree.files[f.dir+"/config"] = configSpace(defaults.port)[:64]
+	}
+	p.tree.links["sys/bus/pci/devices/"+name] = relative("sys/bus/pci/devices", f.dir)
+	return nil
+}
+
+var functionTypes = map[string]struct {
+	class, driver string
+	port          byte // Device/Port Type of the PCI Express capability
+}{
+	"root_port":  {"060400", "pcieport", 4},
+	"upstream":   {"060400", "pcieport", 5},
+	"downstream": {"060400", "pcieport", 6},
+	"bridge":     {"060400", "none", 7},
+	"nic":        {"020000", "mlx5_core", 0},
+	"gpu":        {"030200", "nvidia", 0},
+	"other":      {"ff0000", "none", 0},
+}
+
+// configSpace is a function's configuration space: nothing in it but a PCI
+// Express capability of this port type, with read requests of 512 bytes.
+func configSpace(port byte) string {
+	space := make([]byte, 256)
+	space[0x06] = 1 << 4
+	space[0x34] = 0x60
+	space[0x60] = 0x10
+	space[0x62] = port<<4 | 2
+	space[0x69] = 2 << 4
+	return string(space)
+}
+
+func (p *parser) link(dir, when, value string) {
+	m := link.FindStringSubmatch(value)
+	if m == nil {
+		return
+	}
+	speed := m[1]
+	if !strings.Contains(speed, ".") {
+		speed += ".0"
+	}
+	p.file(dir+"/"+when+"_link_speed", speed+" GT/s PCIe")
+	p.file(dir+"/"+when+"_link_width", m[2])
+}
+
+func (p *parser) rdma(words []string) error {
+	if len(p.stack) == 0 || len(words) < 3 {
+		return fmt.Errorf("rdma needs a PCI function above it, a name and a rate")
+	}
+	name, rate, state, layer := words[1], words[2], "ACTIVE", "Ethernet"
+	rest := words[3:]
+	for len(rest) > 0 && (states[rest[0]] != 0 || rest[0] == "ib") {
+		if rest[0] == "ib" {
+			layer = "InfiniBand"
+		} else {
+			state = rest[0]
+		}
+		rest = rest[1:]
+	}
+	options, err := pairs(rest, "port", "net", "sf", "fw", "mtu")
+	if err != nil {
+		return err
+	}
+	parent := p.stack[len(p.stack)-1].dir
+	if sf := options["sf"]; sf != "" {
+		parent += "/" + sf
+	}
+	dir := parent + "/infiniband/" + name
+	if p.ports[name] == "" {
+		p.device(name, dir, options["fw"])
+		p.tree.links[dir+"/device"] = "../../../" + path.Base(parent)
+		p.file(dir+"/node_type", "1: CA")
+	}
+	port := options["port"]
+	if port == "" {
+		port = "1"
+	}
+	p.port(dir+"/ports/"+port, layer, state, rate+" Gb/sec (4X)")
+	if net := options["net"]; net != "" {
+		mtu := options["mtu"]
+		if mtu == "" {
+			mtu = "9000"
+		}
+		p.netdev(net, parent+"/net/"+net, mtu)
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			return fmt.Errorf("port %q is no number", port)
+		}
+		p.file(parent+"/net/"+net+"/dev_port", strconv.Itoa(n-1))
+		p.file(dir+"/ports/"+port+"/gid_attrs/ndevs/0", net)
+	}
+	return nil
+}
+
+var states = map[string]int{"DOWN": 1, "INIT": 2, "ARMED": 3, "ACTIVE": 4}
+
+func (p *parser) rxe(name, net string) error {
+	if p.nets[net] == "" {
+		return fmt.Errorf("no netdev %s above this line", net)
+	}
+	dir := "sys/devices/virtual/infiniband/" + name
+	p.device(name, dir, "")
+	p.file(dir+"/node_type", "1: CA")
+	p.file(dir+"/parent", net)
+	p.port(dir+"/ports/1", "Ethernet", "ACTIVE", "2.5 Gb/sec (1X SDR)")
+	p.file(dir+"/ports/1/gid_attrs/ndevs/0", net)
+	return nil
+}
+
+// device enters an RDMA device in the classes.
+func (p *parser) device(name, dir, firmware string) {
+	p.ports[name] = dir
+	p.file(dir+"/fw_ver", firmware)
+	p.tree.links["sys/class/infiniband/"+name] = relative("sys/class/infiniband", dir)
+	verbs := fmt.Sprintf("uverbs%d", p.verbs)
+	p.verbs++
+	p.file("sys/class/infiniband_verbs/"+verbs+"/ibdev", name)
+}
+
+func (p *parser) port(dir, layer, state, rate string) {
+	p.file(dir+"/link_layer", layer)
+	p.file(dir+"/state", fmt.Sprintf("%d: %s", states[state], state))
+	p.file(dir+"/rate", rate)
+}
+
+func (p *parser) net(name, mtu string) error {
+	if len(p.stack) == 0 {
+		return fmt.Errorf("net needs a PCI function above it")
+	}
+	p.netdev(name, p.stack[len(p.stack)-1].dir+"/net/"+name, mtu)
+	return nil
+}
+
+func (p *parser) netdev(name, dir, mtu string) {
+	p.nets[name] = dir
+	p.file(dir+"/mtu", mtu)
+	p.tree.links[dir+"/device"] = "../../../" + path.Base(path.Dir(path.Dir(dir)))
+	p.tree.links["sys/class/net/"+name] = relative("sys/class/net", dir)
+}
+
+func (p *parser) file(name, content string) { p.tree.files[name] = content + "\n" }
+
+// full is a PCI address with its domain.
+func full(a string) string {
+	if strings.Count(a, ":") == 1 {
+		return "0000:" + a
+	}
+	return a
+}
+
+// relative is the link from a folder below sys to a path below sys.
+func relative(from, to string) string {
+	return strings.Repeat("../", strings.Count(from, "/")) + strings.TrimPrefix(to, "sys/")
+}
+
+// pairs reads "key value key value".
+func pairs(words []string, keys ...string) (map[string]string, error) {
+	options := map[string]string{}
+	for i := 0; i < len(words); i += 2 {
+		if !slices.Contains(keys, words[i]) || i+1 == len(words) {
+			return nil, fmt.Errorf("%q is none of %v, or lacks a value", words[i], keys)
+		}
+		options[words[i]] = words[i+1]
+	}
+	return options, nil
+}
