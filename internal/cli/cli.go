@@ -68,8 +68,12 @@ func environment(err error) error { return &exitError{ExitEnvironment, err} }
 // line on stderr.
 func Main(ctx context.Context, root *cobra.Command, env Env, args []string) int {
 	root.SetArgs(args)
-	root.SetOut(env.Stdout)
-	root.SetErr(env.Stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if word := unknownWord(cmd, args); word != "" {
+			return unknownCommand(cmd, word)
+		}
+		return flagError(cmd, err)
+	})
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return ExitHealthy

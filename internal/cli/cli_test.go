@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -38,7 +39,12 @@ func (c call) environment(stdout, stderr *bytes.Buffer) cli.Env {
 		Stdout: stdout, Stderr: stderr,
 		LookupEnv: func(name string) (string, bool) { value, ok := c.env[name]; return value, ok },
 		Build:     cli.BuildInfo{Version: "1.2.3", Revision: "abcdef", Zig: "0.16.0"},
-		Live:      c.live,
+		Live: func(ctx context.Context, opts cli.LiveOptions) (run.Host, error) {
+			if c.live == nil {
+				return run.Host{}, errors.New("this test has no live host")
+			}
+			return c.live(ctx, opts)
+		},
 	}
 }
 

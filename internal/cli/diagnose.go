@@ -85,8 +85,9 @@ path was not measured.`,
 		},
 	}
 	host.add(cmd)
-	pick.add(cmd)
+	pick.add(cmd, &host)
 	cmd.Flags().Var(newOneOf(&mode, "auto", "auto", "idle", "busy"), "mode", "idle measures every path and needs an idle host, busy close endpoints only, auto goes by the host's load")
+	complete(cmd, "mode", func(string) []string { return []string{"auto", "idle", "busy"} })
 	addOutput(cmd, &format, &outputTo)
 	return cmd
 }

@@ -46,6 +46,7 @@ func (f *simFlags) addPhysics(cmd *cobra.Command) {
 		noises = append(noises, string(n))
 	}
 	cmd.Flags().Var(newOneOf(&f.noise, string(sim.NoiseTypical), noises...), "noise", "simulated noise of the readings")
+	complete(cmd, "noise", func(string) []string { return noises })
 	complete(cmd, "fault", func(prefix string) []string { return f.completeFaults(prefix) })
 	complete(cmd, "busy", func(string) []string { return f.completeRNICs() })
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/yuuki/hostping/internal/discover"
 	"github.com/yuuki/hostping/internal/engine"
 	"github.com/yuuki/hostping/internal/suggest"
 	"github.com/yuuki/hostping/internal/topology"
@@ -14,9 +15,43 @@ import (
 // selection is the devices that the user wants probed.
 type selection struct{ rnics, gpus string }
 
-func (s *selection) add(cmd *cobra.Command) {
+func (s *selection) add(cmd *cobra.Command, host *hostFlags) {
 	cmd.Flags().StringVar(&s.rnics, "rnic", "", "probe only these RNICs: globs on name or PCI address between commas, ! excludes")
 	cmd.Flags().StringVar(&s.gpus, "gpu", "", "probe only these GPUs: globs on name or PCI address between commas, ! excludes")
+	complete(cmd, "rnic", func(string) []string { return host.deviceNames(rnicNames) })
+	complete(cmd, "gpu", func(string) []string { return host.deviceNames(gpuNames) })
+}
+
+// deviceNames lists devices of the host that the flags choose, for completion.
+func (f *hostFlags) deviceNames(names func(topology.Topology) []string) []string {
+	if f.sim.wanted() {
+		topo, err := f.sim.topology()
+		if err != nil {
+			return nil
+		}
+		return names(topo)
+	}
+	host, err := discover.Discover(discover.Options{SoftwareRNICs: f.softwareRNICs})
+	if err != nil {
+		return nil
+	}
+	return names(host.Topology)
+}
+
+func rnicNames(t topology.Topology) []string {
+	var names []string
+	for _, r := range t.RNICs {
+		names = append(names, r.ID)
+	}
+	return names
+}
+
+func gpuNames(t topology.Topology) []string {
+	var names []string
+	for _, g := range t.GPUs {
+		names = append(names, g.ID)
+	}
+	return names
 }
 
 func (s *selection) parse() (rnics, gpus engine.Selector, err error) {

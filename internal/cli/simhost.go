@@ -9,7 +9,6 @@ import (
 	"github.com/yuuki/hostping/internal/monitor"
 	"github.com/yuuki/hostping/internal/run"
 	"github.com/yuuki/hostping/internal/sim"
-	"github.com/yuuki/hostping/internal/topology"
 )
 
 // open makes the simulated host that the flags describe.
@@ -99,12 +98,4 @@ func (f *simFlags) completeRNICs() []string {
 		return nil
 	}
 	return rnicNames(topo)
-}
-
-func rnicNames(t topology.Topology) []string {
-	var names []string
-	for _, r := range t.RNICs {
-		names = append(names, r.ID)
-	}
-	return names
 }

@@ -32,7 +32,8 @@ func newRoot(env Env, name, short, long, example string) *cobra.Command {
 		},
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.SetFlagErrorFunc(flagError)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
 	return root
 }
 
@@ -42,6 +43,19 @@ func listSubcommands(cmd *cobra.Command, args []string) error {
 		return unknownCommand(cmd, args[0])
 	}
 	return cmd.Help()
+}
+
+// unknownWord is the word that stands where a subcommand of cmd should: then
+// a flag that cmd does not know is no news.
+func unknownWord(cmd *cobra.Command, args []string) string {
+	depth := 0
+	for c := cmd; c.HasParent(); c = c.Parent() {
+		depth++
+	}
+	if !cmd.HasAvailableSubCommands() || len(args) <= depth || strings.HasPrefix(args[depth], "-") {
+		return ""
+	}
+	return args[depth]
 }
 
 func unknownCommand(parent *cobra.Command, name string) error {
@@ -59,7 +73,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usagef("%s takes no arguments, but got %q; %q lists its flags", cmd.CommandPath(), args[0], cmd.CommandPath()+" --help")
+	name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	return usagef("%s takes no arguments, but got %q; %q lists its flags", name, args[0], cmd.CommandPath()+" --help")
 }
 
 // helpCommand replaces cobra's, which prints usage for an unknown topic.
