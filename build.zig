@@ -22,10 +22,12 @@ pub fn build(b: *std.Build) void {
     // ReleaseSafe unless told otherwise: the measuring loops wait for the device, not for the checks.
     const optimize = b.option(std.builtin.OptimizeMode, "optimize", "Default: ReleaseSafe") orelse .ReleaseSafe;
 
-    const library = addArchive(b, "hostping", "zig/hostping.zig", target, optimize);
-    b.installArtifact(library);
-    installStub(b, addStub(b, target));
+    b.installArtifact(addArchive(b, "hostping", "zig/hostping.zig", target, optimize));
+    const stub = addStub(b, target);
+    b.installArtifact(stub);
 
+    addTestArtefacts(b, target, optimize, stub);
+    addTests(b, target, optimize);
     addHeaderStep(b);
 }
 
@@ -62,8 +64,59 @@ fn addStub(b: *std.Build, target: std.Build.ResolvedTarget) *std.Build.Step.Comp
     return stub;
 }
 
-fn installStub(b: *std.Build, stub: *std.Build.Step.Compile) void {
-    b.installArtifact(stub);
+/// What only tests link or run, in zig-out/test: never part of the default build.
+fn addTestArtefacts(b: *std.Build, target: std.Build.ResolvedTarget, optimize: std.builtin.OptimizeMode, stub: *std.Build.Step.Compile) void {
+    const step = b.step("test-artefacts", "Build what the Go tests and the lab need into zig-out/test");
+    const fake = addArchive(b, "hostping_fake", "zig/hostping_fake.zig", target, optimize);
+
+    const fault = b.addLibrary(.{
+        .name = "ibverbs-fault",
+        .linkage = .dynamic,
+        .root_module = b.createModule(.{
+            .root_source_file = b.path("zig/fault_verbs.zig"),
+            .target = target,
+            .optimize = optimize,
+            .link_libc = true,
+            .strip = true,
+        }),
+    });
+
+    const bare_loop = b.addExecutable(.{
+        .name = "bare_loop",
+        .root_module = b.createModule(.{ .target = target, .optimize = .ReleaseFast, .link_libc = true, .strip = true }),
+    });
+    bare_loop.root_module.addCSourceFile(.{ .file = b.path("zig/testing/bare_loop.c"), .flags = &.{ "-std=c11", "-Wall", "-Wextra", "-Werror" } });
+    bare_loop.root_module.linkLibrary(stub);
+
+    for ([_]*std.Build.Step.Compile{ fake, fault, bare_loop }) |artefact|
+        step.dependOn(&b.addInstallArtifact(artefact, .{ .dest_dir = .{ .override = .{ .custom = "test" } } }).step);
+}
+
+fn addTests(b: *std.Build, target: std.Build.ResolvedTarget, optimize: std.builtin.OptimizeMode) void {
+    const step = b.step("test", "Run the Zig tests");
+    const tests = b.addTest(.{ .root_module = b.createModule(.{
+        .root_source_file = b.path("zig/tests.zig"),
+        .target = target,
+        .optimize = optimize,
+        .link_libc = true,
+    }) });
+    tests.root_module.addIncludePath(b.path("zig/include"));
+    tests.root_module.addAnonymousImport("hostping.h", .{ .root_source_file = b.path("zig/include/hostping.h") });
+    step.dependOn(&b.addRunArtifact(tests).step);
+
+    // The native target, since only that one finds the system's headers.
+    const header = "/usr/include/infiniband/verbs.h";
+    if (std.Io.Dir.cwd().access(b.graph.io, header, .{})) {
+        const layout = b.addTest(.{ .name = "verbs-layout", .root_module = b.createModule(.{
+            .root_source_file = b.path("zig/verbs_layout_tests.zig"),
+            .target = b.resolveTargetQuery(.{}),
+            .optimize = .Debug,
+            .link_libc = true,
+        }) });
+        step.dependOn(&b.addRunArtifact(layout).step);
+    } else |_| {
+        step.dependOn(&b.addSystemCommand(&.{ "echo", "NOT TESTED: the layouts of zig/src/verbs.zig, for want of " ++ header ++ " (Debian: libibverbs-dev)" }).step);
+    }
 }
 
 fn addHeaderStep(b: *std.Build) void {

@@ -5,7 +5,8 @@
 
 const std = @import("std");
 
-pub const Gid = extern struct { raw: [16]u8 };
+/// A union with two 64-bit words in the header, hence the alignment.
+pub const Gid = extern struct { raw: [16]u8 align(8) };
 
 pub const GidType = enum(u32) { ib = 0, roce_v1 = 1, roce_v2 = 2, _ };
 
