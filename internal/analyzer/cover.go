@@ -62,20 +62,23 @@ func solve(sets [][]int, prefer func(a, b int) int) []puzzle {
 
 // entangled groups the sets that share hops, directly or through others.
 func entangled(sets [][]int, open []int) [][]int {
-	owner := map[int]int{} // hop → first set that names it
-	parent := make(map[int]int, len(open))
-	var root func(i int) int
-	root = func(i int) int {
-		if parent[i] != i {
-			parent[i] = root(parent[i])
-		}
-		return parent[i]
-	}
-	for _, i := range open {
+	parent := make([]int, len(sets)) // a forest over the sets; roots are their own parents
+	for i := range parent {
 		parent[i] = i
+	}
+	root := func(i int) int {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	owner := map[int]int{} // hop → first set that names it
+	for _, i := range open {
 		for _, h := range sets[i] {
 			if j, ok := owner[h]; ok {
-				parent[root(i)] = root(j)
+				a, b := root(i), root(j)
+				parent[max(a, b)] = min(a, b)
 			} else {
 				owner[h] = i
 			}
@@ -140,15 +143,28 @@ func (s *search) run() {
 
 // extend adds every cover of at most size more hops than chosen. Branching on
 // the hops of one uncovered set finds each cover, since one of them is in it.
+// Uncovered sets that share no hop need a hop each: more of them than size
+// ends the branch.
 func (s *search) extend(chosen []int, size int) {
 	if len(s.covers) >= maxCovers || s.visits > maxCoverVisits {
 		return
 	}
-	uncovered := slices.IndexFunc(s.sets, func(set []int) bool {
+	branch, apart := -1, 0
+	used := slices.Clone(chosen)
+	for i, set := range s.sets {
 		s.visits++
-		return !intersects(set, chosen)
-	})
-	if uncovered < 0 {
+		if intersects(set, used) {
+			continue
+		}
+		if apart++; apart > size {
+			return
+		}
+		if branch < 0 {
+			branch = i
+		}
+		used = append(used, set...)
+	}
+	if branch < 0 {
 		cover := slices.Clone(chosen)
 		slices.SortFunc(cover, s.prefer)
 		if !slices.ContainsFunc(s.covers, func(c []int) bool { return slices.Equal(c, cover) }) {
@@ -156,41 +172,47 @@ func (s *search) extend(chosen []int, size int) {
 		}
 		return
 	}
-	if size == 0 {
-		return
-	}
-	for _, h := range s.sets[uncovered] {
+	for _, h := range s.sets[branch] {
 		s.extend(append(slices.Clone(chosen), h), size-1)
 	}
 }
 
-// greedy takes the hop that hits most open sets, again and again.
+// greedy takes the hop that hits most open sets, again and again, and then
+// leaves out the hops that the later ones made superfluous.
 func (s *search) greedy() (cover []int) {
-	hits := map[int]int{}
+	open := map[int]int{} // hop → how many open sets it hits
 	byHop := map[int][]int{}
 	for i, set := range s.sets {
 		for _, h := range set {
-			hits[h]++
+			open[h]++
 			byHop[h] = append(byHop[h], i)
 		}
 	}
-	hops := slices.SortedFunc(maps.Keys(hits), s.prefer)
-	covered := make([]bool, len(s.sets))
+	hops := slices.SortedFunc(maps.Keys(open), s.prefer)
+	hits := make([]int, len(s.sets)) // by chosen hops
 	for {
-		best := slices.MaxFunc(hops, func(a, b int) int { return hits[a] - hits[b] }) // the first of equals
-		if hits[best] == 0 {
+		best := slices.MaxFunc(hops, func(a, b int) int { return open[a] - open[b] }) // the first of equals
+		if open[best] == 0 {
 			break
 		}
 		cover = append(cover, best)
 		for _, i := range byHop[best] {
-			if !covered[i] {
-				covered[i] = true
+			if hits[i]++; hits[i] == 1 {
 				for _, h := range s.sets[i] {
-					hits[h]--
+					open[h]--
 				}
 			}
 		}
 	}
+	cover = slices.DeleteFunc(cover, func(h int) bool {
+		if slices.ContainsFunc(byHop[h], func(i int) bool { return hits[i] == 1 }) {
+			return false
+		}
+		for _, i := range byHop[h] {
+			hits[i]--
+		}
+		return true
+	})
 	slices.SortFunc(cover, s.prefer)
 	return cover
 }

@@ -114,57 +114,58 @@ func (r *run) rnicsOf(paths []int) []string {
 // evidence lists what speaks for the blame: the slow paths, what their
 // latency and settings say, the link as seen under load, and the hops that are ruled out.
 func (r *run) evidence(h int, code diagnosis.Code, paths []int) []string {
-	var slow []string
-	for _, i := range paths {
-		slow = append(slow, r.slowPath(i))
-	}
-	lines := capped(slow, maxEvidence)
+	lines := listed(paths, r.slowPath)
 	if r.hops[h].Kind == topology.HopGPUPCIe {
-		lines = append(lines, capped(r.latencyEvidence(paths), maxEvidence)...)
+		lines = append(lines, listed(r.withLatency(paths), r.latencyEvidence)...)
 	}
 	if code == diagnosis.P2PMisconfiguration {
-		lines = append(lines, capped(r.peerEvidence(paths), maxEvidence)...)
+		lines = append(lines, r.peerEvidence(paths)...)
 	}
 	if line := r.hops[h].link.line; line != "" {
 		lines = append(lines, r.hops[h].Hop+": "+line)
 	}
 	shown, _ := r.telling(paths)
-	return append(lines, capped(r.ruledOut(h, shown), maxEvidence)...)
+	return append(lines, listed(r.ruledOut(h, shown), r.witnessed)...)
 }
 
 // slowPath is one abnormal path with its margin and its reads.
 func (r *run) slowPath(i int) string {
 	p := &r.paths[i]
-	return fmt.Sprintf("%s carries %s Gb/s, %s below %s (%s); %d of %d reads are low",
-		p.name(), figure(p.gbps), share(1 - p.gbps / *p.ReferenceGbps), figure(*p.ReferenceGbps),
-		p.referenceName(), p.LowReads, p.Reads)
+	return fmt.Sprintf("%s carries %s; %d of %d reads are low", p.name(), p.margin(), p.LowReads, p.Reads)
 }
 
-// latencyEvidence tells, for peer paths, whether they are late as well.
-func (r *run) latencyEvidence(paths []int) (lines []string) {
+// withLatency keeps the peer paths whose latency can be compared.
+func (r *run) withLatency(paths []int) (kept []int) {
 	for _, i := range paths {
-		p := &r.paths[i]
-		if !p.peer() || p.ReferenceUs == nil {
-			continue
+		if p := &r.paths[i]; p.peer() && p.ReferenceUs != nil {
+			kept = append(kept, i)
 		}
-		lines = append(lines, fmt.Sprintf("%s answers after %s µs, expected are %s: its latency is %s",
-			p.name(), figure(p.latencyUs), figure(*p.ReferenceUs), p.LatencyVerdict))
 	}
-	return lines
+	return kept
 }
 
-// ruledOut lists the other hops of the slow paths that a normal path clears.
-func (r *run) ruledOut(blamed int, paths []int) (lines []string) {
-	seen := map[int]bool{blamed: true}
+func (r *run) latencyEvidence(i int) string {
+	p := &r.paths[i]
+	return fmt.Sprintf("%s answers after %s µs, expected are %s: its latency is %s",
+		p.name(), figure(p.latencyUs), figure(*p.ReferenceUs), p.LatencyVerdict)
+}
+
+// ruledOut returns the other hops of the slow paths that a normal path clears.
+func (r *run) ruledOut(blamed int, paths []int) (hops []int) {
+	seen := make([]bool, len(r.hops))
 	for _, i := range paths {
 		for _, h := range r.paths[i].hops {
-			if x := &r.hops[h]; !seen[h] && x.witness >= 0 {
-				lines = append(lines, x.Hop+" is healthy: "+r.carries(x.witness))
+			if !seen[h] && h != blamed && r.hops[h].witness >= 0 {
+				hops = append(hops, h)
 			}
 			seen[h] = true
 		}
 	}
-	return lines
+	return hops
+}
+
+func (r *run) witnessed(h int) string {
+	return r.hops[h].Hop + " is healthy: " + r.carries(r.hops[h].witness)
 }
 
 // reportUnexplained tells of slow paths all of whose hops other paths clear.
@@ -176,10 +177,6 @@ func (r *run) reportUnexplained(h int, paths []int, rivals []rival) {
 		component = r.paths[paths[0]].name()
 		what = component + " is slow"
 	}
-	var slow []string
-	for _, i := range paths {
-		slow = append(slow, r.slowPath(i))
-	}
 	r.diagnoses = append(r.diagnoses, diagnosis.Diagnosis{
 		Code:         diagnosis.PathUnexplained,
 		Severity:     r.severity(paths),
@@ -187,7 +184,7 @@ func (r *run) reportUnexplained(h int, paths []int, rivals []rival) {
 		Components:   []string{component},
 		Confidence:   confidence(1, rivals),
 		Summary:      what + ", yet normal paths clear every hop on the way",
-		Evidence:     append(capped(slow, maxEvidence), capped(r.ruledOut(-1, paths), maxEvidence)...),
+		Evidence:     append(listed(paths, r.slowPath), listed(r.ruledOut(-1, paths), r.witnessed)...),
 		Alternatives: alternatives(rivals),
 		Runbook:      diagnosis.Runbook(diagnosis.PathUnexplained),
 	})

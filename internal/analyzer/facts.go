@@ -8,39 +8,83 @@ import (
 	"github.com/yuuki/hostping/internal/probe"
 )
 
-// findFacts adds the findings: what an operator should know although it blames nothing.
+// fact is something about single paths that an operator should know although
+// it blames nothing. An RNIC with such paths has one finding for all of them.
+type fact struct {
+	code  diagnosis.Code
+	holds func(*path) bool
+	line  func(*path) string
+	what  string // ends a sentence that begins with "3 paths of rnic0 are"
+	hint  string
+}
+
+func (r *run) facts() []fact {
+	gbps := func(p *path) string { return p.name() + ": " + figure(p.gbps) + " Gb/s" }
+	return []fact{{
+		code:  diagnosis.LatencyAbnormal,
+		holds: func(p *path) bool { return p.LatencyVerdict == Abnormal && !p.abnormal() },
+		line: func(p *path) string {
+			return p.name() + ": " + figure(p.latencyUs) + " µs, expected are " + figure(*p.ReferenceUs)
+		},
+		what: "late although the bandwidth is not abnormal",
+		hint: "compare with an idle moment; look for power saving states, and for ACS or ATS on peer paths",
+	}, {
+		code:  diagnosis.NoReference,
+		holds: func(p *path) bool { return p.measured() && p.ReferenceGbps == nil && !r.in.Busy },
+		line:  gbps,
+		what:  "without anything to compare with",
+		hint:  "calibrate on this host while it is known to be healthy",
+	}, {
+		code:  diagnosis.ToolLimited,
+		holds: func(p *path) bool { return p.Verdict == Uncertain && p.bandwidth.doubtful > 0 },
+		line:  gbps,
+		what:  "limited by the probe itself, so that the verdict is uncertain",
+		hint:  "free CPU time on the RNIC's node and run again",
+	}}
+}
+
+// findFacts adds the findings about RNICs and their paths.
 func (r *run) findFacts() {
 	for x := range r.rnics {
 		r.findUnmeasured(&r.rnics[x])
 	}
-	for x := range r.rnics {
-		r.findPaths(&r.rnics[x], r.latencyAlone, diagnosis.LatencyAbnormal,
-			"late although the bandwidth is not abnormal",
-			"compare with an idle moment; look for power saving states, and for ACS or ATS on peer paths")
+	for _, f := range r.facts() {
+		for x := range r.rnics {
+			r.find(f, &r.rnics[x])
+		}
 	}
-	for x := range r.rnics {
-		r.findPaths(&r.rnics[x], r.withoutReference, diagnosis.NoReference,
-			"without anything to compare with",
-			"calibrate on this host while it is known to be healthy")
+}
+
+func (r *run) find(f fact, x *rnic) {
+	var paths []*path
+	for _, i := range x.paths {
+		if p := &r.paths[i]; f.holds(p) {
+			paths = append(paths, p)
+		}
 	}
-	for x := range r.rnics {
-		r.findPaths(&r.rnics[x], r.toolLimited, diagnosis.ToolLimited,
-			"limited by the probe itself, so that their verdict is uncertain",
-			"free CPU time on the RNIC's node and run again")
+	if len(paths) == 0 {
+		return
 	}
+	r.findings = append(r.findings, diagnosis.Finding{
+		Code:      f.code,
+		Component: x.ID,
+		Summary:   count(len(paths), "path") + " of " + x.ID + isAre(len(paths)) + " " + f.what,
+		Evidence:  listed(paths, f.line),
+		Hint:      f.hint,
+	})
 }
 
 // findUnmeasured tells of an RNIC of which no path could be read for reasons of its own.
 func (r *run) findUnmeasured(x *rnic) {
-	var lines []string
+	paths := make([]*path, len(x.paths))
 	own := false
-	for _, i := range x.paths {
-		p := &r.paths[i]
+	for i, j := range x.paths {
+		p := &r.paths[j]
 		if p.measured() {
 			return
 		}
+		paths[i] = p
 		own = own || p.failure != nil && !endsRun(p.failure.Reason)
-		lines = append(lines, p.name()+": "+p.Reason)
 	}
 	if !own {
 		return
@@ -48,8 +92,8 @@ func (r *run) findUnmeasured(x *rnic) {
 	r.findings = append(r.findings, diagnosis.Finding{
 		Code:      diagnosis.RNICUnmeasured,
 		Component: x.ID,
-		Summary:   fmt.Sprintf("none of the %s of %s could be measured; nothing is known about its hops", count(len(x.paths), "path"), x.ID),
-		Evidence:  capped(lines, maxEvidence),
+		Summary:   fmt.Sprintf("none of the %s of %s could be measured; nothing is known about its hops", count(len(paths), "path"), x.ID),
+		Evidence:  listed(paths, func(p *path) string { return p.name() + ": " + p.Reason }),
 		Hint:      "the reasons name what the device or the system refused",
 	})
 }
@@ -57,42 +101,4 @@ func (r *run) findUnmeasured(x *rnic) {
 // endsRun reports whether a reason is the run's and not the device's.
 func endsRun(reason probe.Reason) bool {
 	return slices.Contains([]probe.Reason{probe.ReasonCancelled, probe.ReasonNotReached, probe.ReasonHostBusy}, reason)
-}
-
-// findPaths adds one finding for those paths of an RNIC for which the fact holds.
-func (r *run) findPaths(x *rnic, fact func(*path) string, code diagnosis.Code, what, hint string) {
-	var lines []string
-	for _, i := range x.paths {
-		if line := fact(&r.paths[i]); line != "" {
-			lines = append(lines, r.paths[i].name()+": "+line)
-		}
-	}
-	if len(lines) == 0 {
-		return
-	}
-	noun := count(len(lines), "path") + " of " + x.ID + isAre(len(lines)) + " "
-	r.findings = append(r.findings, diagnosis.Finding{
-		Code: code, Component: x.ID, Summary: noun + what, Evidence: capped(lines, maxEvidence), Hint: hint,
-	})
-}
-
-func (r *run) latencyAlone(p *path) string {
-	if p.LatencyVerdict != Abnormal || p.abnormal() {
-		return ""
-	}
-	return fmt.Sprintf("%s µs, expected are %s", figure(p.latencyUs), figure(*p.ReferenceUs))
-}
-
-func (r *run) withoutReference(p *path) string {
-	if !p.measured() || p.ReferenceGbps != nil || r.in.Busy {
-		return ""
-	}
-	return figure(p.gbps) + " Gb/s"
-}
-
-func (r *run) toolLimited(p *path) string {
-	if p.Verdict != Uncertain || p.bandwidth.doubtful == 0 {
-		return ""
-	}
-	return p.Reason
 }

@@ -3,51 +3,45 @@ package analyzer
 import (
 	"fmt"
 
+	"github.com/yuuki/hostping/internal/probe"
 	"github.com/yuuki/hostping/internal/topology"
 )
 
-// link is what the probes saw of a hop's PCIe link while they loaded it.
+// link is what the probes saw of a hop's PCIe link while they loaded it: the
+// best speed and width of all samples, because a link may be caught between
+// two states. nil was never seen.
 type link struct {
+	speedGTs   *float64
+	width      *int
 	downgraded bool   // slower or narrower than both ends could be
-	line       string // the sentence for people; "" when nothing was seen
+	line       string // the sentence for people; "" when nothing is to be said
 }
 
-// loadedLink compares the best speed and width that any probe saw under load
-// with the expected ones. The best, because a link may be caught between two
-// states; a link at an emulated port says nothing.
-func (r *run) loadedLink(i int) link {
-	facts := r.hops[i].facts
+func (l *link) observe(sample probe.LinkSample) {
+	if s := sample.SpeedGTs; s != nil && (l.speedGTs == nil || *s > *l.speedGTs) {
+		l.speedGTs = s
+	}
+	if w := sample.Width; w != nil && (l.width == nil || *w > *l.width) {
+		l.width = w
+	}
+}
+
+// judge compares what was seen with what both ends can do. A link at an
+// emulated port says nothing.
+func (l *link) judge(facts topology.Hop) {
 	if facts.Trust == topology.TrustNonsense || facts.Trust == topology.TrustUnknown {
-		return link{}
+		return
 	}
-	var speedGTs *float64
-	var width *int
-	for _, j := range r.hops[i].paths {
-		for _, read := range r.paths[j].reads {
-			for _, sample := range read.Links {
-				if sample.Hop != facts.ID {
-					continue
-				}
-				if s := sample.SpeedGTs; s != nil && (speedGTs == nil || *s > *speedGTs) {
-					speedGTs = s
-				}
-				if w := sample.Width; w != nil && (width == nil || *w > *width) {
-					width = w
-				}
-			}
-		}
-	}
-	var l link
-	slow := speedGTs != nil && facts.ExpectedSpeedGTs != nil && *speedGTs < *facts.ExpectedSpeedGTs
-	narrow := width != nil && facts.ExpectedWidth != nil && *width < *facts.ExpectedWidth
-	if slow || narrow {
+	slow := l.speedGTs != nil && facts.ExpectedSpeedGTs != nil && *l.speedGTs < *facts.ExpectedSpeedGTs
+	narrow := l.width != nil && facts.ExpectedWidth != nil && *l.width < *facts.ExpectedWidth
+	switch {
+	case slow || narrow:
 		l.downgraded = true
 		l.line = fmt.Sprintf("its link ran at %s under load, both ends can do %s",
-			linkState(speedGTs, width), linkState(facts.ExpectedSpeedGTs, facts.ExpectedWidth))
-	} else if speedGTs != nil && width != nil {
-		l.line = fmt.Sprintf("its link ran at %s under load", linkState(speedGTs, width))
+			linkState(l.speedGTs, l.width), linkState(facts.ExpectedSpeedGTs, facts.ExpectedWidth))
+	case l.speedGTs != nil && l.width != nil:
+		l.line = fmt.Sprintf("its link ran at %s under load", linkState(l.speedGTs, l.width))
 	}
-	return l
 }
 
 func linkState(speedGTs *float64, width *int) string {

@@ -60,7 +60,11 @@ type rnic struct {
 }
 
 func newRun(in Input) *run {
-	r := &run{in: in, threshold: in.Thresholds.Path}
+	r := &run{
+		in: in, threshold: in.Thresholds.Path,
+		paths: make([]path, 0, len(in.Outcomes)),
+		hops:  make([]hop, 0, len(in.Topology.Hops)),
+	}
 	if r.threshold <= 0 {
 		r.threshold = DefaultThresholds().Path
 	}
@@ -93,6 +97,7 @@ func newRun(in Input) *run {
 	for _, o := range inOrder(in) {
 		p := path{
 			PathVerdict: PathVerdict{Path: o.Path, Reads: len(o.Reads)},
+			hops:        make([]int, 0, len(o.Path.Hops)),
 			reads:       o.Reads, failure: o.Failure, expected: in.Baselines[o.Path.Key()],
 			gbps: math.NaN(), latencyUs: math.NaN(), likeGbps: math.NaN(), closeGbps: math.NaN(),
 		}
@@ -115,36 +120,55 @@ func newRun(in Input) *run {
 			p.memory = r.hops[h].Kind == topology.HopMemory // paths to memory end with it
 			r.hops[h].paths = append(r.hops[h].paths, len(r.paths))
 		}
+		for _, read := range o.Reads {
+			for _, sample := range read.Links {
+				if i := slices.Index(o.Path.Hops, sample.Hop); i >= 0 {
+					r.hops[p.hops[i]].link.observe(sample)
+				}
+			}
+		}
 		r.rnics[p.rnic].paths = append(r.rnics[p.rnic].paths, len(r.paths))
 		r.paths = append(r.paths, p)
 	}
 	for h := range r.hops {
-		r.hops[h].link = r.loadedLink(h)
+		r.hops[h].link.judge(r.hops[h].facts)
 	}
 	return r
 }
 
 // inOrder returns the outcomes in the order of the topology's paths; those of
 // paths that it does not list come last.
-func inOrder(in Input) []probe.Outcome {
+func inOrder(in Input) []*probe.Outcome {
 	position := make(map[topology.PathKey]int, len(in.Topology.Paths))
 	for i, p := range in.Topology.Paths {
 		position[p.Key()] = i
 	}
-	at := func(o probe.Outcome) int {
-		if i, ok := position[o.Path.Key()]; ok {
-			return i
-		}
-		return len(position)
+	type placed struct {
+		at int
+		*probe.Outcome
 	}
-	sorted := slices.Clone(in.Outcomes)
-	slices.SortStableFunc(sorted, func(a, b probe.Outcome) int {
+	list := make([]placed, len(in.Outcomes))
+	for i := range in.Outcomes {
+		o := &in.Outcomes[i]
+		at, listed := position[o.Path.Key()]
+		if !listed {
+			at = len(position)
+		}
+		list[i] = placed{at, o}
+	}
+	slices.SortStableFunc(list, func(a, b placed) int {
+		if c := a.at - b.at; c != 0 {
+			return c
+		}
 		return cmp.Or(
-			cmp.Compare(at(a), at(b)),
 			topology.CompareNatural(a.Path.RNIC, b.Path.RNIC),
 			topology.CompareNatural(a.Path.Endpoint, b.Path.Endpoint),
 		)
 	})
+	sorted := make([]*probe.Outcome, len(list))
+	for i, x := range list {
+		sorted[i] = x.Outcome
+	}
 	return sorted
 }
 

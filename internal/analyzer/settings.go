@@ -7,33 +7,33 @@ import (
 	"github.com/yuuki/hostping/internal/topology"
 )
 
-// fact is a yes or no that may be unknown (nil).
-type fact struct{ value *bool }
+// answer is a yes or no that may be unknown (nil).
+type answer struct{ value *bool }
 
-func (f fact) yes() bool     { return f.value != nil && *f.value }
-func (f fact) unknown() bool { return f.value == nil }
+func (a answer) yes() bool     { return a.value != nil && *a.value }
+func (a answer) unknown() bool { return a.value == nil }
 
-// any is yes when one of the facts is, else unknown when one of them is.
-func anyOf(facts []fact) fact {
-	if i := slices.IndexFunc(facts, fact.yes); i >= 0 {
-		return facts[i]
+// anyOf is yes when one of the answers is, else unknown when one of them is.
+func anyOf(answers []answer) answer {
+	if i := slices.IndexFunc(answers, answer.yes); i >= 0 {
+		return answers[i]
 	}
-	if i := slices.IndexFunc(facts, fact.unknown); i >= 0 {
-		return facts[i]
+	if i := slices.IndexFunc(answers, answer.unknown); i >= 0 {
+		return answers[i]
 	}
-	return fact{new(false)}
+	return answer{new(false)}
 }
 
 // portSettings are the settings of RNICs that slow all their paths alike.
-type portSettings struct{ slowStart, txWindow fact }
+type portSettings struct{ slowStart, txWindow answer }
 
 // settings returns those of the RNICs that the paths belong to.
 func (r *run) settings(paths []int) portSettings {
-	var slowStart, txWindow []fact
+	var slowStart, txWindow []answer
 	for _, i := range paths {
 		config := r.in.RNICConfig[r.paths[i].Path.RNIC] // absent: both nil
-		slowStart = append(slowStart, fact{config.SlowStart})
-		txWindow = append(txWindow, fact{config.SmallTxWindow})
+		slowStart = append(slowStart, answer{config.SlowStart})
+		txWindow = append(txWindow, answer{config.SmallTxWindow})
 	}
 	return portSettings{anyOf(slowStart), anyOf(txWindow)}
 }
@@ -48,19 +48,16 @@ func (r *run) peerEvidence(paths []int) (lines []string) {
 			}
 		}
 	}
-	for _, id := range sortedNames(bridges) {
-		lines = append(lines, "ACS is on at "+id+", where this traffic should turn")
-	}
+	lines = listed(sortedNames(bridges), func(id string) string {
+		return "ACS is on at " + id + ", where this traffic should turn"
+	})
 	rnics := map[string]bool{}
 	for _, i := range paths {
 		if on, known := r.in.P2P.ATS[r.paths[i].Path.RNIC]; known && !on {
 			rnics[r.paths[i].Path.RNIC] = true
 		}
 	}
-	for _, id := range sortedNames(rnics) {
-		lines = append(lines, "ATS is off on "+id)
-	}
-	return lines
+	return append(lines, listed(sortedNames(rnics), func(id string) string { return "ATS is off on " + id })...)
 }
 
 // peerSettingsAreRight reports whether ACS and ATS are known on all of these

@@ -2,27 +2,28 @@ package analyzer
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
-// maxEvidence bounds each kind of evidence of one diagnosis, so that a report stays readable.
+// maxEvidence bounds each kind of evidence, so that a report stays readable.
 const maxEvidence = 8
 
 // figure renders a bandwidth or a latency as people read it.
 func figure(x float64) string {
 	switch {
 	case x >= 10:
-		return fmt.Sprintf("%.0f", x)
+		return strconv.FormatFloat(x, 'f', 0, 64)
 	case x >= 1:
-		return fmt.Sprintf("%.1f", x)
+		return strconv.FormatFloat(x, 'f', 1, 64)
 	case x >= 0.01:
-		return fmt.Sprintf("%.2f", x)
+		return strconv.FormatFloat(x, 'f', 2, 64)
 	}
-	return fmt.Sprintf("%.2g", x)
+	return strconv.FormatFloat(x, 'g', 2, 64)
 }
 
 // share renders a share as percent.
-func share(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
+func share(x float64) string { return strconv.FormatFloat(100*x, 'f', 0, 64) + " %" }
 
 // count renders a number with its noun.
 func count(n int, noun string) string {
@@ -32,12 +33,16 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// capped keeps the first lines and says how many it left out.
-func capped(lines []string, limit int) []string {
-	if len(lines) <= limit {
-		return lines
+// listed renders items up to maxEvidence and says how many it left out.
+func listed[T any](items []T, render func(T) string) []string {
+	var lines []string
+	for i, item := range items {
+		if i == maxEvidence {
+			return append(lines, fmt.Sprintf("and %d more", len(items)-i))
+		}
+		lines = append(lines, render(item))
 	}
-	return append(lines[:limit:limit], fmt.Sprintf("and %d more", len(lines)-limit))
+	return lines
 }
 
 // joined lists names as a sentence does.

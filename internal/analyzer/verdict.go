@@ -149,8 +149,7 @@ func (p *path) settle() {
 	p.Verdict = t.verdict()
 	switch {
 	case p.Verdict == Abnormal:
-		p.Reason = fmt.Sprintf("%s Gb/s is %s below %s Gb/s (%s)",
-			figure(p.gbps), share(1 - p.gbps / *p.ReferenceGbps), figure(*p.ReferenceGbps), p.referenceName())
+		p.Reason = p.margin()
 	case p.Verdict == Uncertain && t.doubtful > t.bad:
 		p.Reason = fmt.Sprintf("%d of %d reads are low, but more queue pairs raised them: the tool may be the limit", p.LowReads, p.Reads)
 	case p.Verdict == Uncertain:
@@ -159,6 +158,12 @@ func (p *path) settle() {
 	if p.Verdict == Uncertain && p.failure != nil {
 		p.Reason += "; then " + p.failure.Error()
 	}
+}
+
+// margin tells how far the path is below its reference.
+func (p *path) margin() string {
+	return figure(p.gbps) + " Gb/s, " + share(1 - p.gbps / *p.ReferenceGbps) + " below " +
+		figure(*p.ReferenceGbps) + " (" + p.referenceName() + ")"
 }
 
 // referenceName says where the bandwidth reference comes from.
@@ -231,17 +236,15 @@ func (r *run) slowClasses() (classes []topology.Class, slow map[topology.Class]b
 }
 
 func platformLimit(class topology.Class, members []*path) diagnosis.Finding {
-	lines := make([]string, len(members))
-	for i, p := range members {
-		lines[i] = p.name() + ": " + figure(p.gbps) + " Gb/s of an expected " + figure(*p.ReferenceGbps)
-	}
 	return diagnosis.Finding{
 		Code:      diagnosis.PlatformLimit,
 		Component: string(class),
 		Summary: fmt.Sprintf("all %d paths of class %s stay below the default baseline while every close path is normal",
 			len(members), class),
-		Evidence: capped(lines, maxEvidence),
-		Hint:     "calibrate on this host while it is known to be healthy",
+		Evidence: listed(members, func(p *path) string {
+			return p.name() + ": " + figure(p.gbps) + " Gb/s of an expected " + figure(*p.ReferenceGbps)
+		}),
+		Hint: "calibrate on this host while it is known to be healthy",
 	}
 }
 

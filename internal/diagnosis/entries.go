@@ -210,7 +210,7 @@ func entries() []Entry {
 		},
 		CheckFirst: []string{
 			"Run a diagnosis again on an idle host, with several runs: `hostpingctl diagnose --runs 3`.",
-			"Look at the reads of the path in the report: do they scatter?",
+			"Look at the reads of the path in the report, whether they scatter.",
 		},
 		Confirm: "The same path is slow again in the next run.",
 		Clears:  clears,
