@@ -7,6 +7,7 @@
 package discover
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -34,6 +35,8 @@ type Options struct {
 	// SoftwareRNICs places soft-RoCE devices at their netdev's PCI function and
 	// makes them usable.
 	SoftwareRNICs bool
+
+	onRead func(name string) // told of every file, in tests
 }
 
 // Host is a topology with what only the machine it was read from can use.
@@ -54,51 +57,52 @@ const CodeUnreadable diagnosis.Code = "topology_unreadable"
 // Discover reads the host. When there is no RDMA device the error is
 // ErrNoRDMAClass or ErrNoRDMADevices, and Host still holds the rest.
 func Discover(o Options) (Host, error) {
-	dev := o.Dev
-	if dev == "" && o.Sysfs == "" {
-		dev = "/dev"
-	}
-	sysfs, procfs := o.Sysfs, o.Procfs
-	if sysfs == "" {
-		sysfs = "/sys"
-	}
-	if procfs == "" {
-		procfs = "/proc"
-	}
-	sys, err := openTree(sysfs)
+	r, done, err := open(o)
 	if err != nil {
-		return Host{}, fmt.Errorf("cannot read sysfs at %s: %w", sysfs, err)
+		return Host{}, err
 	}
-	defer sys.close()
-	// A host without procfs loses names of GPUs, nothing more.
-	proc, err := openTree(procfs)
-	if err == nil {
-		defer proc.close()
-	}
+	defer done()
+	noRDMA := r.readAll()
 
-	r := &reader{sys: sys, proc: proc, dev: dev, options: o, pci: map[string]*pciFunction{}}
-	r.readNodes()
-	r.readVerbsNodes()
-	noRDMA := r.readRNICs()
-	r.readGPUs()
-
-	host := Host{VerbsNodes: r.verbsNodes, Findings: r.findings(), LinkDirs: map[string]string{}}
 	t, links, err := topology.BuildLinked(r.inventory())
 	if err != nil {
-		return Host{}, fmt.Errorf("sysfs at %s contradicts itself: %w", sysfs, err)
+		return Host{}, fmt.Errorf("sysfs at %s contradicts itself: %w", r.sysfs, err)
 	}
-	host.Topology = t
+	host := Host{Topology: t, LinkDirs: map[string]string{}, VerbsNodes: r.verbsNodes, Findings: r.findings()}
 	for hop, address := range links {
-		host.LinkDirs[hop] = filepath.Join(sysfs, r.pci[address].dir)
+		host.LinkDirs[hop] = filepath.Join(r.sysfs, r.pci[address].dir)
 	}
 	return host, noRDMA
 }
 
+// open makes the reader of a host; done closes it.
+func open(o Options) (r *reader, done func(), err error) {
+	r = &reader{
+		sysfs: cmp.Or(o.Sysfs, "/sys"), dev: o.Dev, softwareRNICs: o.SoftwareRNICs,
+		verbsNodes: map[string]string{}, pci: map[string]*pciFunction{},
+	}
+	if o.Dev == "" && o.Sysfs == "" {
+		r.dev = "/dev"
+	}
+	if r.sys, err = openTree(r.sysfs, o.onRead); err != nil {
+		return nil, nil, fmt.Errorf("cannot read sysfs at %s: %w", r.sysfs, err)
+	}
+	// A host without procfs loses the names of its GPUs, nothing more.
+	r.proc, _ = openTree(cmp.Or(o.Procfs, "/proc"), o.onRead)
+	return r, func() {
+		r.sys.close()
+		if r.proc != nil {
+			r.proc.close()
+		}
+	}, nil
+}
+
 // reader gathers an inventory.
 type reader struct {
-	sys, proc *tree // proc is nil when there is none
-	dev       string
-	options   Options
+	sysfs         string
+	sys, proc     *tree  // proc is nil when there is none
+	dev           string // "" looks for no device nodes
+	softwareRNICs bool
 
 	nodes      []node
 	verbsNodes map[string]string
@@ -106,6 +110,16 @@ type reader struct {
 	rnics      []topology.RNIC
 	gpus       []topology.GPU
 	problems   []string
+}
+
+// readAll reads everything. The error is that of readRNICs; the rest has been
+// read all the same.
+func (r *reader) readAll() error {
+	r.readNodes()
+	r.readVerbsNodes()
+	err := r.readRNICs()
+	r.readGPUs()
+	return err
 }
 
 func (r *reader) inventory() topology.Inventory {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,15 +32,18 @@ func read(t testing.TB, o discover.Options) discover.Host {
 	return host
 }
 
-// topologies reads each host once for the cases of one table.
-func topologies(t *testing.T) func(host string) topology.Topology {
-	known := map[string]topology.Topology{}
-	return func(host string) topology.Topology {
-		if _, ok := known[host]; !ok {
-			known[host] = read(t, load(t, host)).Topology
-		}
-		return known[host]
+// known holds the hosts that tests only look at: to write a tree takes longer
+// than to read it.
+var known sync.Map
+
+func hostOf(t testing.TB, name string) discover.Host {
+	t.Helper()
+	if host, ok := known.Load(name); ok {
+		return host.(discover.Host)
 	}
+	host := read(t, load(t, name))
+	known.Store(name, host)
+	return host
 }
 
 // matrix is the classes of a topology, a line per RNIC that has paths.
@@ -112,9 +116,14 @@ func TestClasses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.host+"/"+tt.what, func(t *testing.T) {
-			o := load(t, tt.host)
-			o.SoftwareRNICs = tt.software
-			host := read(t, o)
+			var host discover.Host
+			if tt.software {
+				o := load(t, tt.host)
+				o.SoftwareRNICs = true
+				host = read(t, o)
+			} else {
+				host = hostOf(t, tt.host)
+			}
 			want := strings.TrimSpace(strings.ReplaceAll(tt.want, "\t", ""))
 			assert.Equal(t, want, matrix(host.Topology))
 			assert.Empty(t, host.Findings)
@@ -150,11 +159,10 @@ func TestHops(t *testing.T) {
 		{"shared-links", "mlx4_0:2→mem0", "rnic_pcie:mlx4_0 memory:mem0"},
 		{"shared-links", "mlx5_10→mem0", "rnic_pcie:mlx5_1 memory:mem0"},
 	}
-	of := topologies(t)
 	for _, tt := range tests {
 		t.Run(tt.host+"/"+tt.path, func(t *testing.T) {
 			hops := map[string]string{}
-			for _, p := range of(tt.host).Paths {
+			for _, p := range hostOf(t, tt.host).Topology.Paths {
 				hops[p.Key().String()] = strings.Join(p.Hops, " ")
 			}
 			assert.Equal(t, tt.want, hops[tt.path])
@@ -185,10 +193,9 @@ func TestLinks(t *testing.T) {
 		{"mi300x", "gpu_pcie:gpu0", "32x16 32x16 504 static"},
 		{"shared-links", "rnic_pcie:mlx4_0", "8x8 8x8 63 static"},
 	}
-	of := topologies(t)
 	for _, tt := range tests {
 		t.Run(tt.host+"/"+tt.hop, func(t *testing.T) {
-			for _, h := range of(tt.host).Hops {
+			for _, h := range hostOf(t, tt.host).Topology.Hops {
 				if h.ID == tt.hop {
 					assert.Equal(t, tt.want, fmt.Sprintf("%sx%s %sx%s %s %s",
 						number(h.SpeedGTs, 1), number(h.Width, 0), number(h.ExpectedSpeedGTs, 1),
@@ -231,10 +238,9 @@ func TestUnusable(t *testing.T) {
 		{"shared-links", "mlx5_9", ""},                                                      // the lowest VF that works
 		{"shared-links", "mlx5_10", "virtual_function: one per port is probed, here mlx5_9"},
 	}
-	of := topologies(t)
 	for _, tt := range tests {
 		t.Run(tt.host+"/"+tt.device, func(t *testing.T) {
-			top := of(tt.host)
+			top := hostOf(t, tt.host).Topology
 			reasons := map[string]string{}
 			for _, r := range top.RNICs {
 				reasons[r.ID] = r.Reason
@@ -253,7 +259,7 @@ func TestUnusable(t *testing.T) {
 }
 
 func TestFactsOfRNICs(t *testing.T) {
-	top := read(t, load(t, "two-sockets")).Topology
+	top := hostOf(t, "two-sockets").Topology
 	assert.Equal(t, topology.RNIC{
 		ID: "mlx5_0", Name: "mlx5_0", PCI: "0000:16:00.0", Port: 1, LinkLayer: "Ethernet", State: "ACTIVE",
 		RateGbps: new(200.0), NUMANode: new(0), Socket: new(0), Netdevs: []string{"ens10"}, Driver: "mlx5_core",
@@ -265,7 +271,7 @@ func TestFactsOfRNICs(t *testing.T) {
 	assert.Equal(t, "NVIDIA A100-SXM4-40GB", top.GPUs[0].Model)
 	assert.Equal(t, "10de:20b0", top.GPUs[1].Model)
 
-	top = read(t, load(t, "not-to-probe")).Topology
+	top = hostOf(t, "not-to-probe").Topology
 	for _, r := range top.RNICs {
 		switch r.ID {
 		case "cable_out":
@@ -283,7 +289,7 @@ func TestFactsOfRNICs(t *testing.T) {
 	}
 
 	functions := map[string]topology.Function{}
-	top = read(t, load(t, "shared-links")).Topology
+	top = hostOf(t, "shared-links").Topology
 	for _, r := range top.RNICs {
 		functions[r.ID] = r.Function
 	}
@@ -316,7 +322,7 @@ func TestNoRDMA(t *testing.T) {
 }
 
 func TestOddFilesBecomeAFinding(t *testing.T) {
-	host := read(t, load(t, "bad-link-files"))
+	host := hostOf(t, "bad-link-files")
 	require.Len(t, host.Findings, 1)
 	assert.Equal(t, discover.CodeUnreadable, host.Findings[0].Code)
 	evidence := strings.Join(host.Findings[0].Evidence, "\n")

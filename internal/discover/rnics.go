@@ -22,7 +22,6 @@ const (
 
 // readVerbsNodes maps RDMA devices to their uverbs nodes.
 func (r *reader) readVerbsNodes() {
-	r.verbsNodes = map[string]string{}
 	names, err := r.sys.list(verbsDir)
 	if err != nil {
 		r.unread(err)
@@ -191,7 +190,7 @@ func (r *reader) readPort(d rdmaDevice, port int) topology.RNIC {
 			rnic.MTU = rdmaMTU(mtu)
 		}
 	}
-	if rnic.Role == topology.RoleSoftware && r.options.SoftwareRNICs {
+	if rnic.Role == topology.RoleSoftware && r.softwareRNICs {
 		r.placeSoftware(&rnic)
 	}
 	if why := r.unusable(rnic); why != "" {
@@ -267,7 +266,7 @@ func (r *reader) unusable(rnic topology.RNIC) string {
 	switch {
 	case rnic.Role == topology.RoleNVSwitchMgmt:
 		return "nvswitch_management: a function of the GPU switch, no NIC"
-	case rnic.Role == topology.RoleSoftware && !r.options.SoftwareRNICs:
+	case rnic.Role == topology.RoleSoftware && !r.softwareRNICs:
 		return "software_rnic: probed with --software-rnics only"
 	case rnic.Driver == "efa" || rnic.Driver == "usnic_verbs":
 		return "unsupported_by_device" // no reliable connections

@@ -21,41 +21,80 @@ const (
 // ever opened, whatever its links say.
 type tree struct {
 	root   *os.Root
-	onRead func(name string) // for tests; nil otherwise
+	onRead func(name string) // may be nil
+	// The folder that the last file was in: a device's files are read in a row,
+	// and the way down to them is long.
+	folder     string
+	folderRoot *os.Root
+	buffer     [maxFileBytes]byte
 }
 
-func openTree(dir string) (*tree, error) {
+func openTree(dir string, onRead func(name string)) (*tree, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &tree{root: root}, nil
+	return &tree{root: root, onRead: onRead}, nil
 }
 
-func (t *tree) close() { _ = t.root.Close() }
+func (t *tree) close() {
+	if t.folderRoot != nil {
+		_ = t.folderRoot.Close()
+	}
+	_ = t.root.Close()
+}
 
-// bytes is up to maxFileBytes of a regular file. A pipe or a device in the
-// tree is refused without waiting for it.
+// bytes is up to maxFileBytes of a regular file, valid until the next call. A
+// pipe or a device in the tree is refused without waiting for it.
 func (t *tree) bytes(name string) ([]byte, error) {
 	if t.onRead != nil {
 		t.onRead(name)
 	}
-	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	n, err := t.fill(name)
 	if err != nil {
-		return nil, err
+		var inFolder *fs.PathError
+		if errors.As(err, &inFolder) {
+			err = inFolder.Err
+		}
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return t.buffer[:n], nil
+}
+
+func (t *tree) fill(name string) (int, error) {
+	if err := t.enter(path.Dir(name)); err != nil {
+		return 0, err
+	}
+	f, err := t.folderRoot.OpenFile(path.Base(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return 0, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil {
-		return nil, err
+		return 0, err
 	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: is no regular file", name)
+		return 0, errors.New("is no regular file")
 	}
-	data := make([]byte, maxFileBytes)
-	n, err := io.ReadFull(f, data)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, err
+	n, err := io.ReadFull(f, t.buffer[:])
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
 	}
-	return data[:n], nil
+	return n, err
+}
+
+func (t *tree) enter(folder string) error {
+	if t.folderRoot != nil && t.folder == folder {
+		return nil
+	}
+	root, err := t.root.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	if t.folderRoot != nil {
+		_ = t.folderRoot.Close()
+	}
+	t.folder, t.folderRoot = folder, root
+	return nil
 }
 
 // text is a file's content without surrounding white space.
