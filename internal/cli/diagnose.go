@@ -59,6 +59,7 @@ path was not measured.`,
 				return err
 			}
 			line := progressOn(env.Stderr, env.LookupEnv)
+			line.say("looking whether the host is idle")
 			result, err := run.Execute(cmd.Context(), opened, run.Options{
 				Tool:       report.Tool{Version: env.Build.Version, Revision: env.Build.Revision},
 				Trigger:    "manual",

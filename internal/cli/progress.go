@@ -19,7 +19,7 @@ type progress struct {
 
 // progressOn returns what draws a run's progress, or nil when w is no terminal.
 func progressOn(w io.Writer, lookup func(string) (string, bool)) *progress {
-	if !isTerminal(w) {
+	if kind, _ := lookup("TERM"); !isTerminal(w) || kind == "dumb" {
 		return nil
 	}
 	width := styleOf(w, lookup).Width
@@ -27,6 +27,13 @@ func progressOn(w io.Writer, lookup func(string) (string, bool)) *progress {
 		width = report.DefaultWidth
 	}
 	return &progress{w: w, width: width}
+}
+
+// say draws what is going on outside the engine.
+func (p *progress) say(text string) {
+	if p != nil {
+		p.draw(text)
+	}
 }
 
 // events is what the engine calls; nil without a terminal.

@@ -109,6 +109,9 @@ func (t *textWriter) partial(planned int) string {
 	if t.report.missed() == 0 && !t.report.Run.Interrupted {
 		return ""
 	}
+	if len(t.report.Measurements) == 0 {
+		return ", though " + t.gap(planned)
+	}
 	return ", from " + strings.TrimPrefix(t.gap(planned), "only ")
 }
 
@@ -118,9 +121,8 @@ func (t *textWriter) diagnosis(d diagnosis.Diagnosis) {
 		paint = red
 	}
 	t.line("")
-	t.b.WriteString(t.style.paint(paint, strings.ToUpper(string(d.Severity))) + "  " +
-		t.style.paint(bold, string(d.Code)) + "  " + d.Component +
-		fmt.Sprintf("  (confidence %.0f %%)\n", 100*d.Confidence))
+	t.lead(paint, strings.ToUpper(string(d.Severity)),
+		fmt.Sprintf(" %s at %s (confidence %.0f %%)", d.Code, d.Component, 100*d.Confidence))
 	t.b.WriteString(t.style.Wrap("  ", "  ", d.Summary))
 	if others := slices.DeleteFunc(slices.Clone(d.Components), func(c string) bool { return c == d.Component }); len(others) > 0 {
 		t.b.WriteString(t.style.Wrap("  Also named: ", "  ", strings.Join(others, ", ")))
