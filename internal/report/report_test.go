@@ -193,19 +193,32 @@ func cases() map[string]report.Input {
 	slow(&several, "mlx5_0")
 	slow(&several, "mlx5_2")
 
+	busy := inputOf(hostOf(5, 1, 3))
+	busy.Run.Mode, busy.Idle.State = "busy", monitor.Busy
+	var near []probe.Outcome
+	for _, o := range busy.Outcomes {
+		if o.Path.Close {
+			near = append(near, o)
+		} else {
+			busy.Unplanned = append(busy.Unplanned, report.Unmeasured{RNIC: o.Path.RNIC, Endpoint: o.Path.Endpoint, Reason: "far_on_a_busy_run", Detail: "a busy run touches close endpoints only"})
+		}
+	}
+	busy.Outcomes = near
+	busy.Result.Paths[0].Verdict = analyzer.Uncertain
+
 	wide := inputOf(hostOf(16, 8, 72))
 	slow(&wide, "mlx5_11")
 
 	return map[string]report.Input{
 		"healthy": healthy, "faulty": faulty, "interrupted": interrupted, "device_removed": removed,
-		"unusable_rnic": unusable, "nothing_proven": soft, "nothing_measured": nothing, "several": several, "wide": wide,
+		"unusable_rnic": unusable, "nothing_proven": soft, "nothing_measured": nothing, "several": several, "busy": busy, "wide": wide,
 	}
 }
 
 func TestOutcome(t *testing.T) {
 	want := map[string]report.Outcome{
 		"healthy": report.Healthy, "faulty": report.Diagnosed, "interrupted": report.Inconclusive, "device_removed": report.Diagnosed,
-		"unusable_rnic": report.Healthy, "nothing_proven": report.Healthy, "nothing_measured": report.Inconclusive, "several": report.Diagnosed, "wide": report.Diagnosed,
+		"unusable_rnic": report.Healthy, "nothing_proven": report.Healthy, "nothing_measured": report.Inconclusive, "several": report.Diagnosed, "busy": report.Healthy, "wide": report.Diagnosed,
 	}
 	for name, in := range cases() {
 		t.Run(name, func(t *testing.T) {

@@ -66,18 +66,27 @@ func (t *textWriter) answer() {
 	}
 }
 
-// leftOut keeps a good answer from claiming devices that it says nothing about.
+// leftOut keeps a good answer from claiming what it says nothing about.
 func (t *textWriter) leftOut() string {
-	n := 0
+	unusable, unproven := 0, 0
 	for _, u := range t.report.Unmeasured {
 		if u.Reason == string(probe.ReasonUnusable) {
-			n++
+			unusable++
 		}
 	}
-	if n == 0 {
-		return ""
+	for _, m := range t.report.Measurements {
+		if m.Close && m.Verdict != string(analyzer.Normal) {
+			unproven++
+		}
 	}
-	return fmt.Sprintf(" It says nothing about %s of devices that cannot be probed (below).", count(n, "path"))
+	text := ""
+	if unproven > 0 && t.report.proven() > 0 {
+		text += fmt.Sprintf(" The readings of %s prove nothing.", count(unproven, "close path"))
+	}
+	if unusable > 0 {
+		text += fmt.Sprintf(" Nothing is known about %s of devices that cannot be probed (below).", count(unusable, "path"))
+	}
+	return text
 }
 
 // lead writes the answer's first words in colour.
@@ -263,6 +272,9 @@ func (t *textWriter) unmeasured() {
 	}
 }
 
+// maxListedRNICs is how many RNICs a list of paths names before it only counts.
+const maxListedRNICs = 4
+
 // pathList names paths by RNIC, in few words when an RNIC has lost them all.
 func (t *textWriter) pathList(missed []Unmeasured) string {
 	total := map[string]int{}
@@ -275,6 +287,9 @@ func (t *textWriter) pathList(missed []Unmeasured) string {
 			order = append(order, u.RNIC)
 		}
 		endpoints[u.RNIC] = append(endpoints[u.RNIC], u.Endpoint)
+	}
+	if len(order) > maxListedRNICs {
+		return fmt.Sprintf("%s of %s", count(len(missed), "path"), count(len(order), "RNIC"))
 	}
 	var parts []string
 	for _, rnic := range order {
