@@ -22,11 +22,12 @@ pub fn build(b: *std.Build) void {
     // ReleaseSafe unless told otherwise: the measuring loops wait for the device, not for the checks.
     const optimize = b.option(std.builtin.OptimizeMode, "optimize", "Default: ReleaseSafe") orelse .ReleaseSafe;
 
-    b.installArtifact(addArchive(b, "hostping", "zig/hostping.zig", target, optimize));
+    const library = addArchive(b, "hostping", "zig/hostping.zig", target, optimize);
+    b.installArtifact(library);
     const stub = addStub(b, target);
     b.installArtifact(stub);
 
-    addTestArtefacts(b, target, optimize, stub);
+    addTestArtefacts(b, target, optimize, library, stub);
     addTests(b, target, optimize);
     addHeaderStep(b);
 }
@@ -65,7 +66,13 @@ fn addStub(b: *std.Build, target: std.Build.ResolvedTarget) *std.Build.Step.Comp
 }
 
 /// What only tests link or run, in zig-out/test: never part of the default build.
-fn addTestArtefacts(b: *std.Build, target: std.Build.ResolvedTarget, optimize: std.builtin.OptimizeMode, stub: *std.Build.Step.Compile) void {
+fn addTestArtefacts(
+    b: *std.Build,
+    target: std.Build.ResolvedTarget,
+    optimize: std.builtin.OptimizeMode,
+    library: *std.Build.Step.Compile,
+    stub: *std.Build.Step.Compile,
+) void {
     const step = b.step("test-artefacts", "Build what the Go tests and the lab need into zig-out/test");
     const fake = addArchive(b, "hostping_fake", "zig/hostping_fake.zig", target, optimize);
 
@@ -81,15 +88,50 @@ fn addTestArtefacts(b: *std.Build, target: std.Build.ResolvedTarget, optimize: s
         }),
     });
 
-    const bare_loop = b.addExecutable(.{
-        .name = "bare_loop",
+    const once = addCProgram(b, "loopback_once", target, stub);
+    once.root_module.addIncludePath(b.path("zig/include"));
+    once.root_module.linkLibrary(library);
+
+    for ([_]*std.Build.Step.Compile{ fake, fault, once }) |artefact| installForTests(b, step, artefact);
+
+    if (hasVerbsHeader(b)) {
+        const bare_loop = addCProgram(b, "bare_loop", target, stub);
+        // After the headers of the target's own C library.
+        bare_loop.root_module.addAfterIncludePath(.{ .cwd_relative = "/usr/include" });
+        installForTests(b, step, bare_loop);
+    } else {
+        step.dependOn(sayMissingHeader(b, "zig-out/test/bare_loop is not built"));
+    }
+}
+
+fn addCProgram(b: *std.Build, name: []const u8, target: std.Build.ResolvedTarget, stub: *std.Build.Step.Compile) *std.Build.Step.Compile {
+    const program = b.addExecutable(.{
+        .name = name,
         .root_module = b.createModule(.{ .target = target, .optimize = .ReleaseFast, .link_libc = true, .strip = true }),
     });
-    bare_loop.root_module.addCSourceFile(.{ .file = b.path("zig/testing/bare_loop.c"), .flags = &.{ "-std=c11", "-Wall", "-Wextra", "-Werror" } });
-    bare_loop.root_module.linkLibrary(stub);
+    program.root_module.addCSourceFile(.{
+        .file = b.path(b.fmt("zig/testing/{s}.c", .{name})),
+        .flags = &.{ "-std=c11", "-Wall", "-Wextra", "-Werror" },
+    });
+    // As a file, not as a library: at run time the system's one must be found, so no path of the stub may stay.
+    program.root_module.addObjectFile(stub.getEmittedBin());
+    program.each_lib_rpath = false;
+    return program;
+}
 
-    for ([_]*std.Build.Step.Compile{ fake, fault, bare_loop }) |artefact|
-        step.dependOn(&b.addInstallArtifact(artefact, .{ .dest_dir = .{ .override = .{ .custom = "test" } } }).step);
+fn installForTests(b: *std.Build, step: *std.Build.Step, artefact: *std.Build.Step.Compile) void {
+    step.dependOn(&b.addInstallArtifact(artefact, .{ .dest_dir = .{ .override = .{ .custom = "test" } } }).step);
+}
+
+const verbs_header = "/usr/include/infiniband/verbs.h";
+
+fn hasVerbsHeader(b: *std.Build) bool {
+    std.Io.Dir.cwd().access(b.graph.io, verbs_header, .{}) catch return false;
+    return true;
+}
+
+fn sayMissingHeader(b: *std.Build, consequence: []const u8) *std.Build.Step {
+    return &b.addSystemCommand(&.{ "echo", b.fmt("MISSING {s} (Debian: libibverbs-dev): {s}", .{ verbs_header, consequence }) }).step;
 }
 
 fn addTests(b: *std.Build, target: std.Build.ResolvedTarget, optimize: std.builtin.OptimizeMode) void {
@@ -105,8 +147,7 @@ fn addTests(b: *std.Build, target: std.Build.ResolvedTarget, optimize: std.built
     step.dependOn(&b.addRunArtifact(tests).step);
 
     // The native target, since only that one finds the system's headers.
-    const header = "/usr/include/infiniband/verbs.h";
-    if (std.Io.Dir.cwd().access(b.graph.io, header, .{})) {
+    if (hasVerbsHeader(b)) {
         const layout = b.addTest(.{ .name = "verbs-layout", .root_module = b.createModule(.{
             .root_source_file = b.path("zig/verbs_layout_tests.zig"),
             .target = b.resolveTargetQuery(.{}),
@@ -114,8 +155,8 @@ fn addTests(b: *std.Build, target: std.Build.ResolvedTarget, optimize: std.built
             .link_libc = true,
         }) });
         step.dependOn(&b.addRunArtifact(layout).step);
-    } else |_| {
-        step.dependOn(&b.addSystemCommand(&.{ "echo", "NOT TESTED: the layouts of zig/src/verbs.zig, for want of " ++ header ++ " (Debian: libibverbs-dev)" }).step);
+    } else {
+        step.dependOn(sayMissingHeader(b, "the layouts of zig/src/verbs.zig are not tested"));
     }
 }
 

@@ -8,6 +8,7 @@ test {
     _ = @import("src/samples.zig");
     _ = @import("src/sysfs.zig");
     _ = @import("testing/c_api_test.zig");
+    _ = @import("testing/fault_verbs.zig");
     _ = @import("testing/header_test.zig");
     _ = @import("testing/loopback_test.zig");
 }

@@ -88,6 +88,7 @@ const Probe = struct {
 
     context: *verbs.Context = undefined,
     events_readable: bool = false,
+    was_registered: bool = false,
     port: verbs.PortAttributes = undefined,
     pd: *verbs.ProtectionDomain = undefined,
     cq: *verbs.CompletionQueue = undefined,
@@ -118,12 +119,7 @@ const Probe = struct {
 
         const outcome = self.measurePort(small_ns);
         const state_after = self.readAfterwards();
-        outcome catch |err| {
-            self.lookBehind(state_after);
-            return err;
-        };
-        if (state_after != .active)
-            return self.fail(.port_changed, "ibv_query_port", 0, "port went from ACTIVE to {s} while it was measured", .{portStateName(state_after)});
+        return self.judge(outcome, state_after);
     }
 
     fn measurePort(self: *Probe, small_ns: []u64) Error!void {
@@ -225,6 +221,7 @@ const Probe = struct {
         c._errno().* = 0;
         self.context = self.verbs.open_device(device) orelse return self.explainOpen(device, lastErrno());
         self.events_readable = setNonBlocking(self.context.async_fd);
+        self.was_registered = sysfs.exists(@ptrCast(&device.dev_path));
         return list;
     }
 
@@ -689,17 +686,25 @@ const Probe = struct {
         return attributes.state;
     }
 
-    /// A failed write or wait may only be what a removal or a link failure looks like from below.
-    fn lookBehind(self: *Probe, state_after: ?verbs.PortState) void {
+    /// Figures of a device or port that went away meanwhile prove nothing, and a failed write or wait may only be what that
+    /// looks like from below.
+    fn judge(self: *Probe, outcome: Error!void, state_after: ?verbs.PortState) Error!void {
         switch (self.result.status) {
-            .completion_lost, .completion_failed, .post_refused, .queue_pair_refused => {},
-            else => return,
+            .ok, .completion_lost, .completion_failed, .post_refused, .queue_pair_refused => {},
+            else => return outcome,
         }
-        self.checkEvents() catch return;
-        const state = state_after orelse return;
-        if (state != .active) {
-            self.fail(.port_changed, "ibv_query_port", 0, "port went from ACTIVE to {s} while it was measured", .{portStateName(state)}) catch {};
-        }
+        try self.checkEvents();
+        if (self.isUnregistered())
+            return self.fail(.device_removed, "sysfs", @intFromEnum(E.NOENT), "the device's uverbs entry is gone: it is being removed", .{});
+        if (state_after) |state| if (state != .active)
+            return self.fail(.port_changed, "ibv_query_port", 0, "port went from ACTIVE to {s} while it was measured", .{portStateName(state)});
+        return outcome;
+    }
+
+    /// A driver that cannot take a device from its users (soft-RoCE) makes the removal wait for them and sends no event;
+    /// only the device's entry disappears.
+    fn isUnregistered(self: *const Probe) bool {
+        return self.was_registered and !sysfs.exists(@ptrCast(&self.context.device.dev_path));
     }
 
     /// In 4-byte words, in the port's `counters` folder.

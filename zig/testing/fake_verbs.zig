@@ -49,6 +49,9 @@ pub const Script = struct {
     fail: Step = .none,
     fail_errno: u16 = @intFromEnum(E.INVAL),
     fail_after: u32 = 0,
+    /// This step sleeps first, as a verb does that hangs in the kernel.
+    stall: Step = .none,
+    stall_ms: u32 = 0,
     /// From this write on (the first is 1; 0 never): its completion gets lost, carries `completion_status`, moves wrong bytes.
     lose_write: u64 = 0,
     fail_write: u64 = 0,
@@ -198,6 +201,8 @@ const FakeContext = struct {
         if (self.dead) return @intFromEnum(E.NODEV);
         const done = self.steps.get(step);
         self.steps.set(step, done + 1);
+        if (self.has_faults and self.script.stall == step)
+            _ = usleep(self.script.stall_ms * std.time.us_per_ms);
         return if (self.has_faults and self.script.fail == step and done >= self.script.fail_after) self.script.fail_errno else 0;
     }
 
@@ -258,6 +263,8 @@ const FakeQueuePair = struct {
         return .success;
     }
 };
+
+extern fn usleep(microseconds: c_uint) c_int;
 
 fn refuse(errno: u16) void {
     c._errno().* = errno;
