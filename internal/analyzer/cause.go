@@ -49,12 +49,7 @@ func (r *run) findCauses() {
 		if !r.paths[i].abnormal() {
 			continue
 		}
-		var candidates []int
-		for _, h := range r.paths[i].hops {
-			if r.hops[h].Verdict == Abnormal {
-				candidates = append(candidates, h)
-			}
-		}
+		candidates := r.candidates(&r.paths[i])
 		if len(candidates) == 0 {
 			rest = append(rest, i)
 			continue
@@ -279,12 +274,11 @@ func (r *run) explainByPortSettings(paths []int) (rest []int) {
 			continue
 		}
 		link := r.paths[own[0]].hops[0]
+		slow := r.slowClosePaths(&r.rnics[x])
 		switch s := r.settings(own); {
-		case !r.slowOnAllClose(&r.rnics[x]):
-			rest = append(rest, own...)
-		case s.slowStart.yes() || s.txWindow.yes():
+		case slow > 0 && (s.slowStart.yes() || s.txWindow.yes()):
 			r.diagnose(link, own, nil, 1)
-		case s.slowStart.unknown() || s.txWindow.unknown():
+		case slow > 1 && (s.slowStart.unknown() || s.txWindow.unknown()):
 			r.reportUnexplained(link, own, r.lookAlikes(link, diagnosis.RNICPCIeFailure, own))
 		default:
 			rest = append(rest, own...)
@@ -294,20 +288,19 @@ func (r *run) explainByPortSettings(paths []int) (rest []int) {
 	return rest
 }
 
-// slowOnAllClose reports whether all of several close paths of the RNIC are abnormal.
-func (r *run) slowOnAllClose(x *rnic) bool {
-	abnormal := 0
+// slowClosePaths counts the abnormal close paths of an RNIC; 0 when any is not.
+func (r *run) slowClosePaths(x *rnic) (abnormal int) {
 	for _, i := range x.paths {
 		p := &r.paths[i]
 		if !p.Path.Close || !p.measured() {
 			continue
 		}
 		if !p.abnormal() {
-			return false
+			return 0
 		}
 		abnormal++
 	}
-	return abnormal > 1
+	return abnormal
 }
 
 // comingAndGoing are the faults that might have hit only some of the paths:

@@ -216,6 +216,22 @@ func TestCauses(t *testing.T) {
 		alternatives: []string{"link_flapping inter_socket:0-1"},
 		confidence:   0.48,
 	}, {
+		name: "slower RNICs do not clear a hop for faster ones",
+		run: `
+			rnic0 mem0 mem_local* 390 rnic_pcie:rnic0,memory:mem0 : 200 200 200
+			rnic0 mem1 mem_local* 390 rnic_pcie:rnic0,memory:mem1 : 390
+			rnic1 mem0 mem_local* 390 rnic_pcie:rnic1,memory:mem0 : 200 200 200
+			rnic1 mem1 mem_local* 390 rnic_pcie:rnic1,memory:mem1 : 390
+			rnic2 mem0 mem_local* 97  rnic_pcie:rnic2,memory:mem0 : 97`,
+		blames: []string{"memory_channel_failure memory:mem0"}, alternatives: []string{}, confidence: 0.95,
+	}, {
+		name: "one fast RNIC among slow ones: its link, or what slow ones cannot clear",
+		run: `
+			rnic0 mem0 mem_local* 390 rnic_pcie:rnic0,memory:mem0 : 200 200 200
+			rnic2 mem0 mem_local* 97  rnic_pcie:rnic2,memory:mem0 : 97`,
+		change: []func(analyzer.Input) analyzer.Input{known},
+		blames: []string{"rnic_pcie_failure rnic_pcie:rnic0"}, alternatives: []string{"memory_channel_failure memory:mem0"}, confidence: 0.48,
+	}, {
 		name: "every path of an RNIC unmeasured blames no hop",
 		run: `
 			rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,memory:mem0 : !device_removed

@@ -155,10 +155,10 @@ func (r *run) ruledOut(blamed int, paths []int) (hops []int) {
 	seen := make([]bool, len(r.hops))
 	for _, i := range paths {
 		for _, h := range r.paths[i].hops {
-			if !seen[h] && h != blamed && r.hops[h].witness >= 0 {
+			if !seen[h] && h != blamed && r.cleared(h, &r.paths[i]) {
+				seen[h] = true
 				hops = append(hops, h)
 			}
-			seen[h] = true
 		}
 	}
 	return hops

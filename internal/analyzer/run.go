@@ -50,6 +50,8 @@ type hop struct {
 	// fastest is the path with the highest figure among those that cross it,
 	// witness the fastest normal one; -1 when there is none.
 	fastest, witness int
+	// clearedGbps is the highest reference of a normal path that crosses it: what it is proven to carry.
+	clearedGbps float64
 }
 
 // rnic is an RNIC with its paths.

@@ -23,6 +23,7 @@ type likePath struct {
 	class               topology.Class
 	rnic                likeRNIC
 	gpuVendor, gpuModel string
+	expected            bool // there is a baseline to measure it by
 }
 
 // alike returns the RNIC's group; ok is false when its rate is unknown.
@@ -56,7 +57,7 @@ func (r *run) setSiblingReferences() {
 		if !ok || !p.measured() {
 			continue
 		}
-		key := likePath{class: p.Path.Class, rnic: like}
+		key := likePath{class: p.Path.Class, rnic: like, expected: p.expected.BandwidthGbps != nil}
 		if g := gpus[p.Path.Endpoint]; g != nil {
 			key.gpuVendor, key.gpuModel = g.Vendor, g.Model
 		}
@@ -66,15 +67,25 @@ func (r *run) setSiblingReferences() {
 		if len(group) < minLike {
 			continue
 		}
-		figures := make([]float64, len(group))
+		shares := make([]float64, len(group))
 		for i, p := range group {
-			figures[i] = p.gbps
+			shares[i] = p.gbps / p.scaleGbps()
 		}
-		reference := median(figures)
+		share := median(shares)
 		for _, p := range group {
-			p.likeGbps = reference
+			p.likeGbps = share * p.scaleGbps()
 		}
 	}
+}
+
+// scaleGbps is what makes like paths comparable: each is measured by what is
+// expected of it, since one may sit in a narrower slot than the others. Where
+// nothing is expected, bandwidths are compared as they are.
+func (p *path) scaleGbps() float64 {
+	if p.expected.BandwidthGbps == nil {
+		return 1
+	}
+	return *p.expected.BandwidthGbps
 }
 
 func (r *run) setOwnCloseReferences() {

@@ -10,46 +10,61 @@ import (
 // judgeHops is Algorithm 1 of the paper: a path is good only if all its hops
 // are, so a normal path clears its hops, and an abnormal path reports those
 // that nothing cleared. Its result does not depend on the order of the paths.
+//
+// The paper's RNICs are all of one rate. Where they are not, a hop is cleared
+// up to the rate of the paths that were normal: 25 Gb/s to a memory node do
+// not prove that it carries 400.
 func (r *run) judgeHops() {
+	r.measureHops()
+	for h := range r.hops {
+		if r.hops[h].witness >= 0 {
+			r.hops[h].Verdict = Normal
+		}
+	}
+	var unexplained []*path
 	for i := range r.paths {
-		if r.paths[i].Verdict == Normal {
-			for _, h := range r.paths[i].hops {
-				r.hops[h].Verdict = Normal
+		if p := &r.paths[i]; p.abnormal() && !r.report(p) {
+			unexplained = append(unexplained, p)
+		}
+	}
+	for _, p := range unexplained {
+		for _, h := range p.hops {
+			if r.hops[h].Verdict == Normal {
+				r.hops[h].Verdict = Gray
 			}
 		}
 	}
-	for i := range r.paths {
-		if r.paths[i].abnormal() {
-			r.report(&r.paths[i])
-		}
-	}
-	r.measureHops()
 	for h := range r.hops {
 		r.hops[h].Evidence = r.hopEvidence(h)
 	}
 }
 
-// report is step 2 of the algorithm for one abnormal path.
-func (r *run) report(p *path) {
-	cleared := true
-	for _, i := range p.hops {
-		switch h := &r.hops[i]; h.Verdict {
-		case Normal, Gray:
-		default:
-			cleared = false
-			h.Verdict = Abnormal
-			if !slices.Contains(h.reporters, p.rnic) {
-				h.reporters = append(h.reporters, p.rnic)
-				h.AbnormalCount = len(h.reporters)
-			}
+// report makes the hops that nothing cleared for an abnormal path abnormal; it returns false when there are none.
+func (r *run) report(p *path) bool {
+	candidates := r.candidates(p)
+	for _, i := range candidates {
+		h := &r.hops[i]
+		h.Verdict = Abnormal
+		if !slices.Contains(h.reporters, p.rnic) {
+			h.reporters = append(h.reporters, p.rnic)
+			h.AbnormalCount = len(h.reporters)
 		}
 	}
-	if cleared {
-		for _, i := range p.hops {
-			r.hops[i].Verdict = Gray
-		}
-	}
+	return len(candidates) > 0
 }
+
+// candidates are the hops of an abnormal path that no normal path clears.
+func (r *run) candidates(p *path) (hops []int) {
+	for _, h := range p.hops {
+		if !r.cleared(h, p) {
+			hops = append(hops, h)
+		}
+	}
+	return hops
+}
+
+// cleared reports whether normal paths prove that the hop carries what is expected of this path.
+func (r *run) cleared(h int, p *path) bool { return !r.low(r.hops[h].clearedGbps, *p.ReferenceGbps) }
 
 // measureHops finds the fastest paths across each hop: they bound what it can
 // carry, and they are the witnesses of its health.
@@ -65,9 +80,13 @@ func (r *run) measureHops() {
 			if faster(j, h.fastest) {
 				h.fastest = j
 			}
-			if p.Verdict == Normal && faster(j, h.witness) {
+			if p.Verdict != Normal {
+				continue
+			}
+			if faster(j, h.witness) {
 				h.witness = j
 			}
+			h.clearedGbps = max(h.clearedGbps, *p.ReferenceGbps)
 		}
 		if h.fastest >= 0 {
 			h.EstimatedCapacityGbps = new(r.paths[h.fastest].gbps)
@@ -85,7 +104,7 @@ func (r *run) hopEvidence(i int) []string {
 			names[i] = r.rnics[x].ID
 		}
 		slices.SortFunc(names, topology.CompareNatural)
-		lines = append(lines, "slow paths of "+joined(names)+" cross it, and no normal path does")
+		lines = append(lines, "slow paths of "+joined(names)+" cross it, and no normal path clears it for them")
 	case h.witness >= 0:
 		lines = append(lines, r.carries(h.witness))
 	}

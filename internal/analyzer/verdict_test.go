@@ -150,6 +150,12 @@ func TestLikePaths(t *testing.T) {
 				in.Topology.RNICs[i].RateGbps = nil
 			}
 		}, analyzer.Normal, analyzer.RuleBaseline},
+		{"a narrower slot is measured by what it can do", func(in *analyzer.Input) {
+			key := in.Outcomes[3].Path.Key()
+			e := in.Baselines[key]
+			e.BandwidthGbps = new(110.0)
+			in.Baselines[key] = e
+		}, analyzer.Normal, analyzer.RuleBaseline},
 		{"two like paths are too few", func(in *analyzer.Input) { in.Outcomes = in.Outcomes[2:] },
 			analyzer.Normal, analyzer.RuleBaseline},
 		{"software RNICs of one driver are alike whatever their rate", func(in *analyzer.Input) {
