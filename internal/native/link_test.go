@@ -51,7 +51,7 @@ func TestRoundsOnRealDevicesLeaveNothing(t *testing.T) {
 				}
 				require.Len(t, descriptors, before, "round %d", round)
 			}
-			if file := os.Getenv("HOSTPING_FAULT_CENSUS"); file != "" {
+			if file := os.Getenv("VERBS_FAULT_CENSUS"); file != "" {
 				census, err := os.ReadFile(file)
 				require.NoError(t, err)
 				t.Logf("census: %s", census)

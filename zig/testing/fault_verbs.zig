@@ -1,14 +1,15 @@
 //! Test-only shared library for LD_PRELOAD: stands in front of the real libibverbs.so.1, makes named devices sick, and counts
 //! the objects of all of them.
 //!
-//! HOSTPING_FAULT="rxe1:bandwidth_gbps=0.05,latency_us=200;*:node=0,factor=2" (devices separated by `;`, `*` is every device):
+//! (VERBS_FAULT would be the environment's form of hostpingctl --fault.)
+//! VERBS_FAULT="rxe1:bandwidth_gbps=0.05,latency_us=200;*:node=0,factor=2" (devices separated by `;`, `*` is every device):
 //!   bandwidth_gbps=X  completions come as if the device moved X Gb/s
 //!   latency_us=X      and X µs later than that
 //!   factor=X          and not before X times the time that they really took
 //!   node=N            only writes whose source lies on NUMA node N
 //!   lose_after=N      completions after the first N never come
 //!   fail_after=N      completions after the first N carry fail_status (12)
-//! HOSTPING_FAULT_CENSUS=FILE holds, at any time, one line with the objects that exist: "contexts 0 domains 0 regions 0 …".
+//! VERBS_FAULT_CENSUS=FILE holds, at any time, one line with the objects that exist: "contexts 0 domains 0 regions 0 …".
 //! (A file, since a Go program ends without running a library's destructors.)
 
 const std = @import("std");
@@ -225,7 +226,7 @@ var made: std.atomic.Value(i64) = .init(0);
 fn counted(kind: Kind, delta: i64) void {
     _ = census.getPtr(kind).fetchAdd(delta, .monotonic);
     if (delta > 0) _ = made.fetchAdd(delta, .monotonic);
-    const path = c.getenv("HOSTPING_FAULT_CENSUS") orelse return;
+    const path = c.getenv("VERBS_FAULT_CENSUS") orelse return;
     const fd = c.open(path, .{ .ACCMODE = .WRONLY, .CREAT = true, .CLOEXEC = true }, @as(c.mode_t, 0o600));
     if (fd < 0) return;
     defer _ = c.close(fd);
@@ -252,9 +253,9 @@ fn RealOf(comptime field: []const u8) type {
 export fn ibv_open_device(device: *verbs.Device) ?*verbs.Context {
     const context = real(RealOf("open_device"), "ibv_open_device", "IBVERBS_1.1")(device) orelse return null;
     counted(.contexts, 1);
-    const text = std.mem.span(c.getenv("HOSTPING_FAULT") orelse return context);
+    const text = std.mem.span(c.getenv("VERBS_FAULT") orelse return context);
     const fault = (Fault.find(text, std.mem.sliceTo(&device.name, 0)) catch
-        @panic("fault_verbs: HOSTPING_FAULT is not DEVICE:key=value,… as fault_verbs.zig names them")) orelse return context;
+        @panic("fault_verbs: VERBS_FAULT is not DEVICE:key=value,… as fault_verbs.zig names them")) orelse return context;
     const patient = gpa.create(Patient) catch @panic("fault_verbs: no memory");
     patient.* = .{ .context = context, .fault = fault, .poll_cq = context.ops.poll_cq.?, .post_send = context.ops.post_send.? };
     {

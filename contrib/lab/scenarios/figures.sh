@@ -2,7 +2,7 @@
 # goal: our figures beside those of ib_write_bw and of a bare post-and-poll loop, on the same device in the same boot
 # method: interleaved repeats with their medians and spread; then our full mesh beside a perftest script over such cells.
 #         Targets are printed as met or MISSED; only a figure that is wildly off fails, as emulated CPUs are noisy
-# needs: hostpingctl bare_loop
+# needs: hostpingctl loopback_once bare_loop
 # deadline_s: 200
 # shellcheck source=../guest/lib.sh
 . /lab/lib.sh
@@ -34,25 +34,27 @@ target() { printf '  %-58s %8s   target %s %s: %s\n' "$1" "$2" "$3" "$4" "$(awk 
 
 sane() { awk "BEGIN { exit !($2) }" || fail "$1: $2 does not hold"; }
 
-# Our probe says which size, depth and queue pairs it took; the others get the same.
+# The data plane's own loops, in runs as long as those of the others; size, depth and queue pairs are the shipped probe's.
 diagnose --rnic "$rnic"
 bytes=$(own_memory .setup.message_bytes)
 depth=$(own_memory .setup.depth)
-queue_pairs=$(own_memory .setup.queue_pairs)
-echo "$rnic, own memory: $bytes bytes, depth $depth, $queue_pairs queue pair(s); $repeats interleaved repeats"
+connections=1
+node=$(fact --arg rnic "$rnic" '.rnics[] | select(.rnic == $rnic) | .numa_node')
+echo "$rnic, own memory: $bytes bytes, depth $depth, $connections connection(s); $repeats interleaved repeats"
 
 round=0
 while [ "$round" -lt "$repeats" ]; do
   round=$((round + 1))
-  diagnose --rnic "$rnic"
-  own_memory '.reads[0].bandwidth_gbps' | add bandwidth_gbps.ours
-  own_memory '.reads[0].latency_us.p50 * 1000' | add latency_p50_ns.ours
-  perftest ib_write_bw "$rnic" "$rnic" -s "$bytes" -t "$depth" -q "$queue_pairs" -n 200 --report_gbits |
+  loopback_once "$rnic" "$node" "$node" "$bytes" "$depth" "$connections" >"$RESULTS/once" || fail 'loopback_once'
+  awk '/^bytes_per_second/ { print $2 * 8 / 1e9 }' "$RESULTS/once" | add bandwidth_gbps.ours
+  awk '/^latency_ns_p50/ { print $2 }' "$RESULTS/once" | add latency_p50_ns.ours
+  perftest ib_write_bw "$rnic" "$rnic" -s "$bytes" -t "$depth" -q "$connections" -n 300 --report_gbits |
     awk -v bytes="$bytes" '$1 == bytes { print $4 }' | add bandwidth_gbps.ib_write_bw
-  bare_loop "$rnic" 1 1 2000 | awk '{ print $2 }' | add latency_p50_ns.bare_loop
+  bare_loop "$rnic" 1 1 10000 | awk '{ print $2 }' | add latency_p50_ns.bare_loop
+  bare_loop "$rnic" 1 "$bytes" 300 "$depth" | awk '{ print $2 * 8 / 1e9 }' | add bandwidth_gbps.bare_loop
 done
 
-for file in bandwidth_gbps.ours bandwidth_gbps.ib_write_bw latency_p50_ns.ours latency_p50_ns.bare_loop; do
+for file in bandwidth_gbps.ours bandwidth_gbps.ib_write_bw bandwidth_gbps.bare_loop latency_p50_ns.ours latency_p50_ns.bare_loop; do
   expect "figures in $file" "$repeats" "$(wc -l <"$RESULTS/$file")"
   row "$file"
 done

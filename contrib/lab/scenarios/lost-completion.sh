@@ -8,7 +8,7 @@
 
 report=$RESULTS/report.json
 code=0
-LD_PRELOAD=/lab/test/libibverbs-fault.so HOSTPING_FAULT=rxe2:lose_after=100 \
+LD_PRELOAD=/lab/test/libibverbs-fault.so VERBS_FAULT=rxe2:lose_after=100 \
   hostpingctl diagnose --software-rnics --format json >"$report" 2>"$RESULTS/stderr" || code=$?
 [ "$code" -eq 4 ] || [ "$code" -eq 1 ] || fail "diagnose ended with $code: $(cat "$RESULTS/stderr")"
 expect 'unmeasured paths' 'rxe2 mem0 lost_completion
