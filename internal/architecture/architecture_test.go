@@ -94,7 +94,7 @@ func TestStagesDoNotTouchTheMachine(t *testing.T) {
 	machine := []string{"internal/native", "internal/discover", "internal/sim", "internal/live", "internal/cli"}
 	for _, pkg := range []string{
 		"internal/topology", "internal/probe", "internal/engine", "internal/baseline",
-		"internal/analyzer", "internal/diagnosis", "internal/report",
+		"internal/analyzer", "internal/diagnosis", "internal/report", "internal/run", "internal/daemon",
 	} {
 		t.Run(pkg, func(t *testing.T) {
 			require.True(t, slices.ContainsFunc(files, func(s source) bool { return s.pkg == pkg }), "no such package: fix this list")

@@ -32,7 +32,7 @@ when the host's idle state cannot be read.
 
 Exit status: 0 healthy; 1 at least one diagnosis; 2 wrong usage; 3 the
 environment does not allow a run; 4 inconclusive: nothing blamed, but a planned
-path was not measured.`,
+path was not measured, or no reading proves anything.`,
 		Example: `  hostpingctl diagnose
   hostpingctl diagnose --rnic 'mlx5_*,!mlx5_4' --format json --output report.json
   hostpingctl diagnose --sim --fault rnic_pcie:rnic0

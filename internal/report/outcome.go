@@ -7,9 +7,9 @@ type Outcome string
 
 // Outcomes.
 const (
-	Healthy      Outcome = "healthy"      // nothing blamed, every planned path measured
+	Healthy      Outcome = "healthy"      // nothing blamed, every planned path measured, and something proven
 	Diagnosed    Outcome = "diagnosed"    // at least one diagnosis stands
-	Inconclusive Outcome = "inconclusive" // nothing blamed, but the plan was not completed
+	Inconclusive Outcome = "inconclusive" // nothing blamed, but the plan was not completed, or no reading proves anything
 )
 
 // Outcome returns the report's answer. A diagnosis stands even when the run
@@ -18,7 +18,7 @@ func (r *Report) Outcome() Outcome {
 	switch {
 	case len(r.Diagnoses) > 0:
 		return Diagnosed
-	case r.Run.Interrupted || r.missed() > 0 || len(r.Measurements) == 0:
+	case r.Run.Interrupted || r.missed() > 0 || r.proven() == 0:
 		return Inconclusive
 	default:
 		return Healthy

@@ -45,12 +45,12 @@ func (t *textWriter) answer() {
 	planned := len(r.Measurements) + r.missed()
 	switch r.Outcome() {
 	case Healthy:
-		if r.proven() == 0 {
-			t.lead(yellow, "NOTHING BLAMED", fmt.Sprintf(", nothing proven: all %s measured, but no reading proves a path healthy.%s", count(planned, "path"), t.leftOut()))
-			return
-		}
 		t.lead(green, "HEALTHY", fmt.Sprintf(": all %s measured, no link to blame.%s", count(planned, "path"), t.leftOut()))
 	case Inconclusive:
+		if r.missed() == 0 && !r.Run.Interrupted {
+			t.lead(yellow, "INCONCLUSIVE", fmt.Sprintf(": all %s measured and nothing to blame, but no reading proves a path healthy.%s", count(planned, "path"), t.leftOut()))
+			return
+		}
 		t.lead(yellow, "INCONCLUSIVE", ": nothing to blame so far, but "+t.gap(planned)+".")
 	case Diagnosed:
 		t.lead(red, strings.ToUpper(count(len(r.Diagnoses), "diagnosis")), t.partial(planned)+":")
