@@ -87,8 +87,9 @@ help: ## this list
 zig:
 	@$(ZIG) build -Dtarget=$(TARGET)
 
-test-artefacts: zig
+test-artefacts: zig test-packages
 	@$(ZIG) build test-artefacts -Dtarget=$(TARGET)
+	@$(GO_CGO) test -c $(GO_FLAGS) -o zig-out/test/native.test ./internal/native
 
 runtime-packages:
 	@contrib/build/ensure-packages libibverbs1
