@@ -38,23 +38,27 @@ func confidence(own float64, rivals []rival) float64 {
 	return math.Round(100*certainty*own/all) / 100
 }
 
-// findCauses goes from hops to causes, in the paper's order: hops that alone
-// can explain an abnormal path, then the smallest sets of abnormal hops that
-// cover the other abnormal paths, one diagnosis per hop; then the paths that
-// no abnormal hop explains; then links that are degraded without effect.
+// findCauses goes from hops to causes. Peer paths that are slow and late are
+// a matter of settings, which no hop explains. Of the others, hops that alone
+// can explain an abnormal path come first, then the smallest sets of abnormal
+// hops that cover the rest, in the paper's order, one diagnosis per hop. Last
+// come the paths that no abnormal hop explains, and links that are degraded
+// without effect.
 func (r *run) findCauses() {
-	var explicable, rest []int
-	var sets [][]int
+	var abnormal []int
 	for i := range r.paths {
-		if !r.paths[i].abnormal() {
-			continue
+		if r.paths[i].abnormal() {
+			abnormal = append(abnormal, i)
 		}
-		candidates := r.candidates(&r.paths[i])
-		if len(candidates) == 0 {
-			rest = append(rest, i)
-			continue
+	}
+	var explicable, cleared []int
+	var sets [][]int
+	for _, i := range r.explainByPeerSettings(abnormal) {
+		if candidates := r.candidates(&r.paths[i]); len(candidates) > 0 {
+			explicable, sets = append(explicable, i), append(sets, candidates)
+		} else {
+			cleared = append(cleared, i)
 		}
-		explicable, sets = append(explicable, i), append(sets, candidates)
 	}
 	prefer := r.preference()
 	for _, z := range solve(sets, prefer) {
@@ -63,7 +67,7 @@ func (r *run) findCauses() {
 		}
 		r.blame(z, prefer)
 	}
-	r.explainCleared(rest, prefer)
+	r.explainCleared(cleared, prefer)
 	r.reportDowngradedLinks()
 	diagnosis.Sort(r.diagnoses)
 }
@@ -175,7 +179,7 @@ func (r *run) blame(z puzzle, prefer func(a, b int) int) {
 		if !z.exact {
 			own /= 2 // covers as small may have been missed
 		}
-		r.diagnose(h, paths, rivals, own)
+		r.diagnose(h, r.code(h, paths), paths, rivals, own)
 	}
 }
 
@@ -219,7 +223,6 @@ func slowest(r *run, paths []int) int {
 // explainCleared handles abnormal paths all of whose hops are cleared by
 // other paths. What is left to blame depends on the pair or on the port, not on a link.
 func (r *run) explainCleared(paths []int, prefer func(a, b int) int) {
-	paths = r.explainByPeerSettings(paths)
 	paths = r.explainByPortSettings(paths)
 	sets := make([][]int, len(paths))
 	for i, p := range paths {
@@ -238,24 +241,24 @@ func (r *run) explainCleared(paths []int, prefer func(a, b int) int) {
 	}
 }
 
-// explainByPeerSettings takes the close GPU paths that are slow and late: a
-// detour through the root complex that this pair takes and others do not.
+// explainByPeerSettings takes the close GPU paths that are slow and late, one
+// diagnosis per GPU: a detour through the root complex, whatever else is slow.
 func (r *run) explainByPeerSettings(paths []int) (rest []int) {
 	byGPU := map[int][]int{}
 	var gpus []int
-	for _, p := range paths {
-		if !r.detours(p) {
-			rest = append(rest, p)
+	for _, i := range paths {
+		if !r.detours(i) {
+			rest = append(rest, i)
 			continue
 		}
-		h := r.paths[p].hops[len(r.paths[p].hops)-1]
+		h := r.paths[i].hops[len(r.paths[i].hops)-1]
 		if byGPU[h] == nil {
 			gpus = append(gpus, h)
 		}
-		byGPU[h] = append(byGPU[h], p)
+		byGPU[h] = append(byGPU[h], i)
 	}
 	for _, h := range gpus {
-		r.diagnose(h, byGPU[h], nil, 1)
+		r.diagnose(h, diagnosis.P2PMisconfiguration, byGPU[h], nil, 1)
 	}
 	return rest
 }
@@ -277,7 +280,7 @@ func (r *run) explainByPortSettings(paths []int) (rest []int) {
 		slow := r.slowClosePaths(&r.rnics[x])
 		switch s := r.settings(own); {
 		case slow > 0 && (s.slowStart.yes() || s.txWindow.yes()):
-			r.diagnose(link, own, nil, 1)
+			r.diagnose(link, r.code(link, own), own, nil, 1)
 		case slow > 1 && (s.slowStart.unknown() || s.txWindow.unknown()):
 			r.reportUnexplained(link, own, r.lookAlikes(link, diagnosis.RNICPCIeFailure, own))
 		default:
@@ -318,10 +321,16 @@ func (r *run) comingAndGoing(covers [][]int) (rivals []rival) {
 }
 
 // detours reports whether the path is one between peers under one root port
-// that is slow and late, as with ACS on or ATS off.
+// that is slow and late, as with ACS on or ATS off. When the RNIC is late to
+// memory as well, the delay is its own.
 func (r *run) detours(i int) bool {
 	p := &r.paths[i]
-	return !p.memory && p.peer() && p.LatencyVerdict == Abnormal
+	if p.memory || !p.peer() || p.LatencyVerdict != Abnormal {
+		return false
+	}
+	return !slices.ContainsFunc(r.rnics[p.rnic].paths, func(j int) bool {
+		return r.paths[j].memory && r.paths[j].LatencyVerdict == Abnormal
+	})
 }
 
 // peer reports whether the path stays below the root complex.
@@ -345,9 +354,6 @@ func (r *run) code(i int, paths []int) diagnosis.Code {
 		}
 		return diagnosis.RNICPCIeFailure
 	case topology.HopGPUPCIe:
-		if slices.ContainsFunc(paths, r.detours) {
-			return diagnosis.P2PMisconfiguration
-		}
 		return diagnosis.GPUPCIeFailure
 	case topology.HopSwitch:
 		return diagnosis.SwitchLinkFailure

@@ -216,6 +216,37 @@ func TestCauses(t *testing.T) {
 		alternatives: []string{"link_flapping inter_socket:0-1"},
 		confidence:   0.48,
 	}, {
+		name: "a slow link does not hide a detour",
+		run: `
+			rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,root_port:r,memory:mem0 : 100@2 100@2 100@2
+			rnic0 mem1 mem_local* 195 rnic_pcie:rnic0,root_port:r,memory:mem1 : 100@2 100@2 100@2
+			rnic0 gpu0 pix*       195 rnic_pcie:rnic0,gpu_pcie:gpu0           : 90@3.2 90@3.2 90@3.2
+			rnic0 gpu1 pix*       195 rnic_pcie:rnic0,gpu_pcie:gpu1           : 100@2 100@2 100@2
+			rnic1 mem0 mem_local* 195 rnic_pcie:rnic1,memory:mem0             : 195@2
+			rnic1 mem1 mem_local* 195 rnic_pcie:rnic1,memory:mem1             : 195@2`,
+		change:       []func(analyzer.Input) analyzer.Input{known},
+		blames:       []string{"rnic_pcie_failure rnic_pcie:rnic0", "p2p_misconfiguration gpu_pcie:gpu0"},
+		alternatives: []string{}, confidence: 0.95,
+	}, {
+		name: "an RNIC that is late to memory as well takes no detour",
+		run: `
+			rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,memory:mem0   : 100@4 100@4 100@4
+			rnic0 gpu0 pix*       195 rnic_pcie:rnic0,gpu_pcie:gpu0 : 100@4 100@4 100@4
+			rnic1 mem0 mem_local* 195 rnic_pcie:rnic1,memory:mem0   : 195@2
+			rnic2 mem0 mem_local* 195 rnic_pcie:rnic2,memory:mem0   : 195@2
+			rnic3 mem0 mem_local* 195 rnic_pcie:rnic3,memory:mem0   : 195@2`,
+		change:       []func(analyzer.Input) analyzer.Input{known},
+		blames:       []string{"rnic_pcie_failure rnic_pcie:rnic0"},
+		alternatives: []string{}, confidence: 0.95,
+	}, {
+		name: "one sick RNIC: its GPUs, slower to answer than memory, are no detour",
+		run: `
+			rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,root_port:r,memory:mem0 : 100@2 100@2 100@2
+			rnic0 gpu0 pix*       195 rnic_pcie:rnic0,gpu_pcie:gpu0           : 100@3 100@3 100@3`,
+		change:       []func(analyzer.Input) analyzer.Input{known},
+		blames:       []string{"rnic_pcie_failure rnic_pcie:rnic0"},
+		alternatives: []string{}, confidence: 0.95,
+	}, {
 		name: "slower RNICs do not clear a hop for faster ones",
 		run: `
 			rnic0 mem0 mem_local* 390 rnic_pcie:rnic0,memory:mem0 : 200 200 200

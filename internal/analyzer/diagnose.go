@@ -11,8 +11,7 @@ import (
 
 // diagnose blames one hop for the slow paths. rivals are the other covers,
 // own is the weight of this one.
-func (r *run) diagnose(h int, paths []int, rivals []rival, own float64) {
-	code := r.code(h, paths)
+func (r *run) diagnose(h int, code diagnosis.Code, paths []int, rivals []rival, own float64) {
 	rivals = append(r.lookAlikes(h, code, paths), rivals...)
 	r.diagnoses = append(r.diagnoses, diagnosis.Diagnosis{
 		Code:         code,

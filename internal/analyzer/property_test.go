@@ -94,10 +94,11 @@ func TestBlameFollowsTheHopsVerdicts(t *testing.T) {
 	for range 300 {
 		result := analyzer.Analyze(randomRun(random, random.Float64()*0.5))
 		hops := essenceOf(result).hops
-		blamed := map[string]bool{}
+		blamed, said := map[string]bool{}, map[string]bool{}
 		for _, d := range result.Diagnoses {
 			checkDiagnosis(t, d)
-			assert.False(t, blamed[d.Component], "%s is blamed twice", d.Component)
+			assert.False(t, said[string(d.Code)+d.Component], "%s of %s is said twice", d.Code, d.Component)
+			said[string(d.Code)+d.Component] = true
 			blamed[d.Component] = true
 			if v, isHop := hops[d.Component]; isHop {
 				assert.Contains(t, []analyzer.Verdict{analyzer.Abnormal, analyzer.Gray}, v, d.Component)

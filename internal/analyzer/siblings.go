@@ -2,6 +2,7 @@ package analyzer
 
 import (
 	"math"
+	"slices"
 
 	"github.com/yuuki/hostping/internal/topology"
 )
@@ -114,43 +115,47 @@ type closeLatencies struct {
 	all    map[likeRNIC]float64
 }
 
+// latencies are the samples behind closeLatencies.
+type latencies map[latencyGroup][]float64
+
 type latencyGroup struct {
 	rnic   likeRNIC
 	memory bool
 }
 
 // closeLatencies takes the medians of the close paths, each without its own
-// class's share. Only healthy paths make a reference, as long as there are
-// any: a misconfiguration may hold half of the close paths. Memory and GPUs
-// answer at different speeds, so each kind is its own reference where three
-// of its paths are healthy.
+// class's share. Only healthy paths make a reference, as long as an RNIC's
+// group has any: a misconfiguration may hold half of the close paths. Memory
+// and GPUs answer at different speeds, so each kind is its own reference
+// where three of its paths are healthy.
 func (r *run) closeLatencies() closeLatencies {
-	kinds, all, sick := map[latencyGroup][]float64{}, map[likeRNIC][]float64{}, map[likeRNIC][]float64{}
+	healthy, sick := latencies{}, latencies{}
 	for i := range r.paths {
 		p := &r.paths[i]
 		like, ok := r.rnics[p.rnic].alike()
 		if !ok || !p.Path.Close || !p.measured() || p.expected.LatencyAboveCloseUs == nil {
 			continue
 		}
-		us := p.latencyUs - *p.expected.LatencyAboveCloseUs
-		if p.Verdict != Normal {
-			sick[like] = append(sick[like], us)
-			continue
+		us, group := p.latencyUs-*p.expected.LatencyAboveCloseUs, latencyGroup{like, p.memory}
+		if p.Verdict == Normal {
+			healthy[group] = append(healthy[group], us)
+		} else {
+			sick[group] = append(sick[group], us)
 		}
-		kind := latencyGroup{like, p.memory}
-		kinds[kind] = append(kinds[kind], us)
-		all[like] = append(all[like], us)
 	}
 	c := closeLatencies{byKind: map[latencyGroup]float64{}, all: map[likeRNIC]float64{}}
-	for like, us := range sick {
-		c.all[like] = median(us)
+	for group, us := range sick {
+		c.byKind[group] = median(us)
 	}
-	for like, us := range all {
-		c.all[like] = median(us)
-	}
-	for kind, us := range kinds {
-		if len(us) >= minLike {
-			c.byKind[kind] = median(us)
+	for group := range healthy {
+		both := slices.Concat(healthy[latencyGroup{group.rnic, true}], healthy[latencyGroup{group.rnic, false}])
+		c.all[group.rnic] = median(both)
+		for _, memory := range []bool{true, false} {
+			kind := latencyGroup{group.rnic, memory}
+			delete(c.byKind, kind)
+			if us := healthy[kind]; len(us) >= minLike {
+				c.byKind[kind] = median(us)
+			}
 		}
 	}
 	return c
