@@ -62,7 +62,7 @@ type RNIC struct {
 	Usable         bool     `json:"usable"`
 	Reason         string   `json:"reason"` // why not usable; "" when usable
 	FWVersion      string   `json:"fw_version"`
-	MTU            *int     `json:"mtu"`              // active MTU in bytes
+	MTU            *int     `json:"mtu"`              // active RDMA MTU in bytes; of RoCE ports by their netdev's MTU
 	MaxReadRequest *int     `json:"max_read_request"` // bytes
 }
 
@@ -131,7 +131,8 @@ type Hop struct {
 // Class is the distance class of a path.
 type Class string
 
-// Distance classes: to GPUs the first seven, to memory the last three.
+// Distance classes: to GPUs the first seven, to memory the last three. Where
+// firmware hides nodes and sockets, ClassVirt stands for any of them.
 const (
 	ClassPIX       Class = "pix"  // one PCIe switch
 	ClassPXB       Class = "pxb"  // several switches, no root complex
