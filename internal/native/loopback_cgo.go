@@ -60,6 +60,7 @@ func newLoopbackCall(config LoopbackConfig) (*loopbackCall, error) {
 	c.bandwidth_bytes_max = C.uint64_t(config.BandwidthBytesMax)
 	c.tool_check_below_bytes_per_second = C.uint64_t(config.ToolCheckBelowBytesPerSecond)
 	c.completion_timeout_ns = nanoseconds(config.CompletionTimeout)
+	c.settle_ns = nanoseconds(config.Settle)
 	c.deadline_ns = nanoseconds(config.Deadline)
 
 	call := &loopbackCall{

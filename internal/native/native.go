@@ -77,6 +77,8 @@ type LoopbackConfig struct {
 	ToolCheckBelowBytesPerSecond uint64
 	// CompletionTimeout: a write without completion for this long is lost. The transport itself gives up after about 2 s.
 	CompletionTimeout time.Duration
+	// Settle is how long a failed write waits for the port or the device to say that it was them.
+	Settle time.Duration
 	// Deadline of the whole call.
 	Deadline time.Duration
 	// KeepSamples returns the latency samples of the 1-byte writes.
@@ -108,6 +110,7 @@ func DefaultLoopbackConfig(device string, port int, lineRateGbps float64) Loopba
 		BandwidthBudget:   50 * time.Millisecond,
 		BandwidthBytesMax: 4 << 30,
 		CompletionTimeout: 4 * time.Second,
+		Settle:            100 * time.Millisecond,
 		Deadline:          10 * time.Second,
 	}
 }

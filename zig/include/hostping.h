@@ -216,6 +216,8 @@ typedef struct hp_loopback_config {
 	uint64_t tool_check_below_bytes_per_second;
 	/* A posted write that has not completed after this time is lost. The transport itself gives up after about 2 s. */
 	uint64_t completion_timeout_ns;
+	/* After a failed write: time for the port or the device to say that it was them, which they do a little later; 0: none. */
+	uint64_t settle_ns;
 	/* The whole call ends after this time. */
 	uint64_t deadline_ns;
 	/* Entries used of `hops`. */

@@ -208,6 +208,8 @@ pub const LoopbackConfig = extern struct {
     tool_check_below_bytes_per_second: u64,
     /// A posted write that has not completed after this time is lost. The transport itself gives up after about 2 s.
     completion_timeout_ns: u64,
+    /// After a failed write: time for the port or the device to say that it was them, which they do a little later; 0: none.
+    settle_ns: u64,
     /// The whole call ends after this time.
     deadline_ns: u64,
     /// Entries used of `hops`.

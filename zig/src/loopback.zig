@@ -24,7 +24,7 @@ const Error = error{Failed};
 
 /// Empty polls between two looks at the clock: some 20 µs, and no cost to a latency that is counted in single polls.
 const polls_per_check = 1024;
-/// A wait this long without a completion looks for the device's own events, which costs a system call.
+/// A wait this long without a completion looks for the device's own events and for the device, which costs system calls.
 const events_interval_ns = 10 * std.time.ns_per_ms;
 /// Writes posted with one doorbell; one completion is asked for the last of them.
 const chain_max = 16;
@@ -32,6 +32,8 @@ const chain_max = 16;
 const noise_samples = 1001;
 /// A repetition with twice the connections that carries this much more (in per cent) shows the tool as the limit.
 const tool_check_gain_percent = 110;
+/// Between two looks at a port after a failed write.
+const settle_step_ns = 5 * std.time.ns_per_ms;
 const completions_per_poll = 16;
 const gid_table_max = 256;
 /// Relaxed ordering lets payload overtake payload on its way through PCIe; the check of the bytes allows it this time.
@@ -118,8 +120,14 @@ const Probe = struct {
         defer _ = self.verbs.close_device(self.context);
 
         const outcome = self.measurePort(small_ns);
-        const state_after = self.readAfterwards();
-        return self.judge(outcome, state_after);
+        self.readPortBytes(&self.result.port_sent_bytes_after, &self.result.port_received_bytes_after);
+        const until_ns = clock.now_ns() +| self.config.settle_ns;
+        while (true) {
+            try self.lookBehind();
+            const now_ns = clock.now_ns();
+            if (self.result.status == .ok or now_ns >= until_ns or self.limit.reached(now_ns) != null) return outcome;
+            sleep(settle_step_ns);
+        }
     }
 
     fn measurePort(self: *Probe, small_ns: []u64) Error!void {
@@ -636,6 +644,7 @@ const Probe = struct {
         if (now_ns < wait.events_at_ns) return;
         wait.events_at_ns = now_ns + events_interval_ns;
         try self.checkEvents();
+        try self.checkRegistration();
     }
 
     inline fn expectSuccess(self: *Probe, polled: []const verbs.Completion) Error!void {
@@ -677,34 +686,33 @@ const Probe = struct {
         self.readPortBytes(&self.result.port_sent_bytes_before, &self.result.port_received_bytes_before);
     }
 
-    /// The port's state then, null when it cannot be told.
-    fn readAfterwards(self: *Probe) ?verbs.PortState {
-        self.readPortBytes(&self.result.port_sent_bytes_after, &self.result.port_received_bytes_after);
-        var attributes = std.mem.zeroes(verbs.PortAttributes);
-        if (self.verbs.query_port(self.context, @intCast(self.config.port), &attributes) != 0) return null;
-        self.result.port_state_after = .of(@intCast(@intFromEnum(attributes.state)));
-        return attributes.state;
-    }
-
     /// Figures of a device or port that went away meanwhile prove nothing, and a failed write or wait may only be what that
     /// looks like from below.
-    fn judge(self: *Probe, outcome: Error!void, state_after: ?verbs.PortState) Error!void {
+    fn lookBehind(self: *Probe) Error!void {
+        const state = self.portStateNow();
+        self.result.port_state_after = .of(if (state) |known| @intCast(@intFromEnum(known)) else null);
         switch (self.result.status) {
             .ok, .completion_lost, .completion_failed, .post_refused, .queue_pair_refused => {},
-            else => return outcome,
+            else => return,
         }
         try self.checkEvents();
-        if (self.isUnregistered())
-            return self.fail(.device_removed, "sysfs", @intFromEnum(E.NOENT), "the device's uverbs entry is gone: it is being removed", .{});
-        if (state_after) |state| if (state != .active)
+        try self.checkRegistration();
+        if (state != null and state != .active)
             return self.fail(.port_changed, "ibv_query_port", 0, "port went from ACTIVE to {s} while it was measured", .{portStateName(state)});
-        return outcome;
+    }
+
+    /// Null when it cannot be told.
+    fn portStateNow(self: *Probe) ?verbs.PortState {
+        var attributes = std.mem.zeroes(verbs.PortAttributes);
+        if (self.verbs.query_port(self.context, @intCast(self.config.port), &attributes) != 0) return null;
+        return attributes.state;
     }
 
     /// A driver that cannot take a device from its users (soft-RoCE) makes the removal wait for them and sends no event;
     /// only the device's entry disappears.
-    fn isUnregistered(self: *const Probe) bool {
-        return self.was_registered and !sysfs.exists(@ptrCast(&self.context.device.dev_path));
+    fn checkRegistration(self: *Probe) Error!void {
+        if (self.was_registered and !sysfs.exists(@ptrCast(&self.context.device.dev_path)))
+            return self.fail(.device_removed, "sysfs", @intFromEnum(E.NOENT), "the device's uverbs entry is gone: it is being removed", .{});
     }
 
     /// In 4-byte words, in the port's `counters` folder.
@@ -847,6 +855,11 @@ fn setNonBlocking(fd: c_int) bool {
     if (flags < 0) return false;
     const nonblock: c_int = @bitCast(c.O{ .NONBLOCK = true });
     return c.fcntl(fd, c.F.SETFL, flags | nonblock) == 0;
+}
+
+fn sleep(ns: u32) void {
+    const pause: c.timespec = .{ .sec = 0, .nsec = ns };
+    _ = c.nanosleep(&pause, null);
 }
 
 fn lastErrno() u16 {

@@ -61,6 +61,8 @@ pub const Script = struct {
     kill_write: u64 = 0,
     /// With this write the port goes down, with its event, and nothing completes any more.
     port_down_write: u64 = 0,
+    /// Writes fail as with `fail_write`; only the query after so many others shows the port down.
+    port_down_query: u32 = 0,
     /// Queue pairs of this GID index fail at RTR with ETIMEDOUT, or their writes with a retry error; -1: none.
     gid_without_route: i32 = -1,
     gid_without_reply: i32 = -1,
@@ -380,6 +382,7 @@ fn queryPort(context: *verbs.Context, port: u8, attributes: *verbs.PortAttribute
     const errno = self.enter(.query_port);
     if (errno != 0) return errno;
     if (port != 1) return @intFromEnum(E.INVAL);
+    if (self.has_faults and self.script.port_down_query != 0 and self.steps.get(.query_port) > self.script.port_down_query) self.port_state = .down;
     attributes.* = std.mem.zeroInit(verbs.PortAttributes, .{
         .state = self.port_state,
         .max_mtu = 5,

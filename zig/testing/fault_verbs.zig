@@ -221,11 +221,11 @@ fn pollCq(cq: *verbs.CompletionQueue, completions_max: c_int, completions: [*]ve
 
 const Kind = enum { contexts, domains, regions, completion_queues, queue_pairs };
 var census: std.EnumArray(Kind, std.atomic.Value(i64)) = .initFill(.init(0));
-var made: std.atomic.Value(i64) = .init(0);
+var made: std.atomic.Value(u64) = .init(0);
 
 fn counted(kind: Kind, delta: i64) void {
     _ = census.getPtr(kind).fetchAdd(delta, .monotonic);
-    if (delta > 0) _ = made.fetchAdd(delta, .monotonic);
+    if (delta > 0) _ = made.fetchAdd(1, .monotonic);
     const path = c.getenv("VERBS_FAULT_CENSUS") orelse return;
     const fd = c.open(path, .{ .ACCMODE = .WRONLY, .CREAT = true, .CLOEXEC = true }, @as(c.mode_t, 0o600));
     if (fd < 0) return;
@@ -233,9 +233,13 @@ fn counted(kind: Kind, delta: i64) void {
     // Fixed widths: a line overwrites the one before it whole.
     var buffer: [256]u8 = undefined;
     var line: std.Io.Writer = .fixed(&buffer);
-    for (std.enums.values(Kind)) |each| line.print("{s} {d:<8} ", .{ @tagName(each), census.get(each).load(.monotonic) }) catch unreachable;
+    for (std.enums.values(Kind)) |each| line.print("{s} {d:<8} ", .{ @tagName(each), existing(each) }) catch unreachable;
     line.print("made {d:<12}\n", .{made.load(.monotonic)}) catch unreachable;
     _ = c.pwrite(fd, &buffer, line.end, 0);
+}
+
+fn existing(kind: Kind) u64 {
+    return @intCast(census.get(kind).load(.monotonic));
 }
 
 fn real(comptime T: type, name: [:0]const u8, version: [:0]const u8) T {

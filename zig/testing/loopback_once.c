@@ -32,6 +32,7 @@ int main(int argc, char **argv)
 	config.bandwidth_budget_ns = 1000000000u;
 	config.bandwidth_bytes_max = 1ull << 40;
 	config.completion_timeout_ns = 4000000000u;
+	config.settle_ns = 100000000u;
 	config.deadline_ns = 20000000000u;
 	result.struct_size = sizeof(result);
 

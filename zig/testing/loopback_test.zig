@@ -145,6 +145,21 @@ test "a completion's own status comes with the failure" {
     try testing.expectEqual(12, result.failure.completion_status);
 }
 
+test "a link that goes down fails a write before its port says so" {
+    const cases = [_]struct { name: []const u8, settle_ns: u64, want: abi.Status, state_after: u64 }{
+        .{ .name = "with time to settle", .settle_ns = 10_000 * ms, .want = .port_changed, .state_after = 1 },
+        .{ .name = "without", .settle_ns = 0, .want = .completion_failed, .state_after = 4 },
+    };
+    for (cases) |case| {
+        errdefer std.debug.print("case: {s}\n", .{case.name});
+        var config = configFor("fake0");
+        config.settle_ns = case.settle_ns;
+        const result = probe(.{ .fail_write = 10, .port_down_query = 3 }, &config);
+        try testing.expectEqual(case.want, result.status);
+        try testing.expectEqual(case.state_after, result.port_state_after.get());
+    }
+}
+
 test "memory that is refused under a low limit names the limit" {
     const limit = try std.posix.getrlimit(.MEMLOCK);
     const cases = [_]struct { name: []const u8, soft: @TypeOf(limit.cur), step: fake.Step, want: abi.Status, mentions: []const u8 }{
