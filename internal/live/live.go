@@ -15,6 +15,7 @@ import (
 	"github.com/yuuki/hostping/internal/monitor"
 	"github.com/yuuki/hostping/internal/native"
 	"github.com/yuuki/hostping/internal/run"
+	"github.com/yuuki/hostping/internal/topology"
 )
 
 // Where the programs of one host meet. Both files are optional.
@@ -39,6 +40,7 @@ func Open(_ context.Context, opts Options) (run.Host, error) {
 	if err != nil {
 		return run.Host{}, err
 	}
+	leaveGPUsAlone(&found.Topology)
 	name, err := os.Hostname()
 	if err != nil {
 		return run.Host{}, fmt.Errorf("cannot read the host's name: %w", err)
@@ -57,4 +59,15 @@ func Open(_ context.Context, opts Options) (run.Host, error) {
 		LockPath:    LockPath,
 		InhibitPath: InhibitPath,
 	}, nil
+}
+
+// leaveGPUsAlone keeps GPU paths out of live plans: the data plane registers
+// host memory only.
+func leaveGPUsAlone(t *topology.Topology) {
+	for i := range t.GPUs {
+		if gpu := &t.GPUs[i]; gpu.Usable {
+			gpu.Usable = false
+			gpu.Reason = "unsupported: this version probes host memory only"
+		}
+	}
 }

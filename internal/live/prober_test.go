@@ -164,3 +164,11 @@ func TestCancelledProbeIsNotStarted(t *testing.T) {
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, probe.ReasonCancelled, failure.Reason)
 }
+
+func TestLivePlansLeaveGPUsAlone(t *testing.T) {
+	topo := topology.Topology{GPUs: []topology.GPU{{ID: "gpu0", Usable: true}, {ID: "gpu1", Reason: "bound to vfio-pci"}}}
+	leaveGPUsAlone(&topo)
+	require.False(t, topo.GPUs[0].Usable)
+	require.Contains(t, topo.GPUs[0].Reason, "host memory only")
+	require.Equal(t, "bound to vfio-pci", topo.GPUs[1].Reason, "an earlier reason stands")
+}
