@@ -48,10 +48,10 @@ while [ "$round" -lt "$repeats" ]; do
   loopback_once "$rnic" "$node" "$node" "$bytes" "$depth" "$connections" >"$RESULTS/once" || fail 'loopback_once'
   awk '/^bytes_per_second/ { print $2 * 8 / 1e9 }' "$RESULTS/once" | add bandwidth_gbps.ours
   awk '/^latency_ns_p50/ { print $2 }' "$RESULTS/once" | add latency_p50_ns.ours
-  perftest ib_write_bw "$rnic" "$rnic" -s "$bytes" -t "$depth" -q "$connections" -n 300 --report_gbits |
-    awk -v bytes="$bytes" '$1 == bytes { print $4 }' | add bandwidth_gbps.ib_write_bw
-  bare_loop "$rnic" 1 1 10000 | awk '{ print $2 }' | add latency_p50_ns.bare_loop
-  bare_loop "$rnic" 1 "$bytes" 300 "$depth" | awk '{ print $2 * 8 / 1e9 }' | add bandwidth_gbps.bare_loop
+  perftest ib_write_bw "$rnic" "$rnic" -s "$bytes" -t "$depth" -q "$connections" -n 200 |
+    awk -v bytes="$bytes" '$1 == bytes { print $4 * 1048576 * 8 / 1e9 }' | add bandwidth_gbps.ib_write_bw
+  bare_loop "$rnic" 1 1 5000 | awk '{ print $2 }' | add latency_p50_ns.bare_loop
+  bare_loop "$rnic" 1 "$bytes" 200 "$depth" | awk '{ print $2 * 8 / 1e9 }' | add bandwidth_gbps.bare_loop
 done
 
 for file in bandwidth_gbps.ours bandwidth_gbps.ib_write_bw bandwidth_gbps.bare_loop latency_p50_ns.ours latency_p50_ns.bare_loop; do
@@ -64,19 +64,16 @@ target 'sustained bandwidth, ours : ib_write_bw (2 % is equal)' "$bandwidth_rati
 target 'latency p50, ours : bare loop' "$latency_ratio" '<=' 1.02
 
 # The full mesh beside a script that calls perftest, with its own default counts, for the same cells. Its time is taken on
-# the two cells of one device and multiplied: the other devices' cells are alike, and all of them would take minutes.
+# one cell and multiplied: the others are alike, and all of them would take minutes.
 diagnose
 cells=$(jq '.measurements | length' "$RESULTS/report.json")
 ours_s=$(jq '.run.duration_ms / 1000' "$RESULTS/report.json")
 started=$(cut -d' ' -f1 /proc/uptime)
-for cpus in $(fact '.memory_nodes[] | "\(.first_cpu)-\(.last_cpu)"'); do
-  taskset -c -p "$cpus" $$ >/dev/null
-  perftest ib_write_bw "$rnic" "$rnic" -s "$bytes" >"$RESULTS/mesh.ib_write_bw.$cpus"
-  perftest ib_write_lat "$rnic" "$rnic" -s 2 >"$RESULTS/mesh.ib_write_lat.$cpus"
-done
-two_cells_s=$(awk -v a="$started" -v b="$(cut -d' ' -f1 /proc/uptime)" 'BEGIN { print b - a }')
-theirs_s=$(awk "BEGIN { print $two_cells_s * $cells / 2 }")
-echo "  mesh of $cells cells: ours $ours_s s; perftest $two_cells_s s for two cells, so $theirs_s s"
+perftest ib_write_bw "$rnic" "$rnic" -s "$bytes" >"$RESULTS/mesh.ib_write_bw"
+perftest ib_write_lat "$rnic" "$rnic" -s 2 >"$RESULTS/mesh.ib_write_lat"
+cell_s=$(awk -v a="$started" -v b="$(cut -d' ' -f1 /proc/uptime)" 'BEGIN { print b - a }')
+theirs_s=$(awk "BEGIN { print $cell_s * $cells }")
+echo "  mesh of $cells cells: ours $ours_s s with all its checks; perftest $cell_s s a cell, so $theirs_s s"
 mesh_ratio=$(awk "BEGIN { printf \"%.1f\", $theirs_s / $ours_s }")
 target 'full mesh, times faster than a perftest script' "$mesh_ratio" '>=' 20
 
