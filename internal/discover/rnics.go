@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/yuuki/hostping/internal/topology"
 )
 
@@ -290,6 +292,9 @@ func (r *reader) inaccessible(name string) string {
 	file := filepath.Join(r.dev, "infiniband", node)
 	if _, err := os.Stat(file); err != nil {
 		return fmt.Sprintf("not_accessible: %s is missing; give it to the container, or check udev", file)
+	}
+	if err := unix.Access(file, unix.R_OK|unix.W_OK); err != nil {
+		return fmt.Sprintf("not_permitted: no permission to open %s; run as root, or give its group access", file)
 	}
 	return ""
 }
