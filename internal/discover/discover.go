@@ -29,14 +29,16 @@ var (
 type Options struct {
 	// Sysfs and Procfs are the roots, "/sys" and "/proc" when empty.
 	Sysfs, Procfs string
-	// Dev is where device nodes are looked for. When empty that is "/dev", but with
-	// another Sysfs nothing: the nodes of this host say nothing about another.
+	// SysFiles and ProcFiles are read instead, where they are set.
+	SysFiles, ProcFiles Files
+	// Dev is where device nodes are looked for. When empty that is "/dev".
+	//
+	// With another Sysfs, Procfs and Dev are not made up: what they tell of this host
+	// says nothing about another.
 	Dev string
 	// SoftwareRNICs places soft-RoCE devices at their netdev's PCI function and
 	// makes them usable.
 	SoftwareRNICs bool
-
-	onRead func(name string) // told of every file, in tests
 }
 
 // Host is a topology with what only the machine it was read from can use.
@@ -81,20 +83,35 @@ func open(o Options) (r *reader, done func(), err error) {
 		sysfs: cmp.Or(o.Sysfs, "/sys"), dev: o.Dev, softwareRNICs: o.SoftwareRNICs,
 		verbsNodes: map[string]string{}, pci: map[string]*pciFunction{},
 	}
-	if o.Dev == "" && o.Sysfs == "" {
-		r.dev = "/dev"
+	procfs := o.Procfs
+	if o.Sysfs == "" && o.SysFiles == nil {
+		r.dev, procfs = cmp.Or(o.Dev, "/dev"), cmp.Or(o.Procfs, "/proc")
 	}
-	if r.sys, err = openTree(r.sysfs, o.onRead); err != nil {
-		return nil, nil, fmt.Errorf("cannot read sysfs at %s: %w", r.sysfs, err)
-	}
-	// A host without procfs loses the names of its GPUs, nothing more.
-	r.proc, _ = openTree(cmp.Or(o.Procfs, "/proc"), o.onRead)
-	return r, func() {
-		r.sys.close()
-		if r.proc != nil {
-			r.proc.close()
+	var opened []*Dir
+	done = func() {
+		for _, dir := range opened {
+			_ = dir.Close()
 		}
-	}, nil
+	}
+	sys, proc := o.SysFiles, o.ProcFiles
+	if sys == nil {
+		dir, err := OpenDir(r.sysfs)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot read sysfs at %s: %w", r.sysfs, err)
+		}
+		opened, sys = append(opened, dir), dir
+	}
+	r.sys = &tree{files: sys}
+	if proc == nil && procfs != "" {
+		// A host without procfs loses the names of its GPUs, nothing more.
+		if dir, err := OpenDir(procfs); err == nil {
+			opened, proc = append(opened, dir), dir
+		}
+	}
+	if proc != nil {
+		r.proc = &tree{files: proc}
+	}
+	return r, done, nil
 }
 
 // reader gathers an inventory.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,12 +15,25 @@ import (
 	"github.com/yuuki/hostping/internal/topology"
 )
 
-// load writes a host of testdata/hosts and returns where to read it.
-func load(t testing.TB, host string) discover.Options {
+// describe reads a host of testdata/hosts.
+func describe(t testing.TB, host string) *hosttree.Tree {
 	t.Helper()
-	sysfs, procfs, err := hosttree.Load(filepath.Join("..", "..", "testdata", "hosts", host+".host"), t.TempDir())
+	tree, err := hosttree.Load(filepath.Join("..", "..", "testdata", "hosts", host+".host"))
 	require.NoError(t, err)
-	return discover.Options{Sysfs: sysfs, Procfs: procfs}
+	return tree
+}
+
+// inMemory says where to read a tree.
+func inMemory(tree *hosttree.Tree) discover.Options {
+	return discover.Options{SysFiles: tree.Files("sys"), ProcFiles: tree.Files("proc")}
+}
+
+// onDisk writes a tree and says where to read it.
+func onDisk(t testing.TB, tree *hosttree.Tree) discover.Options {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, tree.Write(dir))
+	return discover.Options{Sysfs: filepath.Join(dir, "sys"), Procfs: filepath.Join(dir, "proc")}
 }
 
 func read(t testing.TB, o discover.Options) discover.Host {
@@ -32,18 +44,9 @@ func read(t testing.TB, o discover.Options) discover.Host {
 	return host
 }
 
-// known holds the hosts that tests only look at: to write a tree takes longer
-// than to read it.
-var known sync.Map
-
 func hostOf(t testing.TB, name string) discover.Host {
 	t.Helper()
-	if host, ok := known.Load(name); ok {
-		return host.(discover.Host)
-	}
-	host := read(t, load(t, name))
-	known.Store(name, host)
-	return host
+	return read(t, inMemory(describe(t, name)))
 }
 
 // matrix is the classes of a topology, a line per RNIC that has paths.
@@ -118,7 +121,7 @@ func TestClasses(t *testing.T) {
 		t.Run(tt.host+"/"+tt.what, func(t *testing.T) {
 			var host discover.Host
 			if tt.software {
-				o := load(t, tt.host)
+				o := inMemory(describe(t, tt.host))
 				o.SoftwareRNICs = true
 				host = read(t, o)
 			} else {
@@ -310,7 +313,7 @@ func TestNoRDMA(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.host, func(t *testing.T) {
-			host, err := discover.Discover(load(t, tt.host))
+			host, err := discover.Discover(inMemory(describe(t, tt.host)))
 			require.ErrorIs(t, err, tt.want)
 			assert.ErrorIs(t, err, discover.ErrNoRDMA)
 			assert.Empty(t, host.Topology.RNICs)
@@ -329,7 +332,7 @@ func TestOddFilesBecomeAFinding(t *testing.T) {
 	assert.Contains(t, evidence, `0000:14:00.0/current_link_speed: "fast" is no link speed`)
 	assert.NotContains(t, evidence, "0000:12:00.0", "the kernel's own unknown is no oddity")
 
-	host, _ = discover.Discover(load(t, "dangling-class"))
+	host, _ = discover.Discover(inMemory(describe(t, "dangling-class")))
 	require.Len(t, host.Findings, 1)
 	assert.Len(t, host.Findings[0].Evidence, 3, "each entry that leads nowhere")
 }
@@ -337,7 +340,7 @@ func TestOddFilesBecomeAFinding(t *testing.T) {
 // TestHostileFiles puts things where files should be that must neither stop
 // nor hurt the reader.
 func TestHostileFiles(t *testing.T) {
-	o := load(t, "two-sockets")
+	o := onDisk(t, describe(t, "two-sockets"))
 	device := filepath.Join(o.Sysfs, "bus/pci/devices/0000:16:00.0")
 	port := filepath.Join(device, "infiniband/mlx5_0/ports/1")
 	replace := func(name string, with func(string) error) {
@@ -371,7 +374,7 @@ func TestHostileFiles(t *testing.T) {
 }
 
 func TestVerbsNodes(t *testing.T) {
-	o := load(t, "two-sockets")
+	o := onDisk(t, describe(t, "two-sockets"))
 	host := read(t, o)
 	assert.Equal(t, map[string]string{"mlx5_0": "uverbs0", "mlx5_1": "uverbs1", "mlx5_2": "uverbs2", "mlx5_3": "uverbs3"}, host.VerbsNodes)
 	assert.True(t, host.Topology.RNICs[0].Usable, "another tree says nothing about our device nodes")
@@ -390,7 +393,7 @@ func TestVerbsNodes(t *testing.T) {
 }
 
 func TestLinkDirs(t *testing.T) {
-	o := load(t, "amd-card")
+	o := onDisk(t, describe(t, "amd-card"))
 	host := read(t, o)
 	assert.Equal(t, map[string]string{
 		"rnic_pcie:mlx5_0": filepath.Join(o.Sysfs, "devices/pci0000:00/0000:00:03.1/0000:04:00.0"),

@@ -157,7 +157,7 @@ func (r *reader) unread(err error) {
 
 // linkName is the last component of a link's target, "" when there is no link.
 func (r *reader) linkName(name string) string {
-	link, err := r.sys.root.Readlink(name)
+	link, err := r.sys.files.Readlink(name)
 	if err != nil {
 		return ""
 	}

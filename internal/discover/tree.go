@@ -3,9 +3,7 @@ package discover
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"syscall"
@@ -13,44 +11,19 @@ import (
 
 // Bounds on what is read, far above what the kernel writes.
 const (
-	maxFileBytes = 4096
-	maxEntries   = 1 << 16 // of one directory
+	maxFileBytes = 4096 // the whole of a PCI Express function's configuration space
+	maxEntries   = 1 << 16
 )
 
-// tree is a directory that stands for /sys or /proc. Nothing outside it is
-// ever opened, whatever its links say.
+// tree reads whole values from Files, and says in its errors which file it was.
 type tree struct {
-	root   *os.Root
-	onRead func(name string) // may be nil
-	// The folder that the last file was in: a device's files are read in a row,
-	// and the way down to them is long.
-	folder     string
-	folderRoot *os.Root
-	buffer     [maxFileBytes]byte
+	files  Files
+	buffer [maxFileBytes]byte
 }
 
-func openTree(dir string, onRead func(name string)) (*tree, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &tree{root: root, onRead: onRead}, nil
-}
-
-func (t *tree) close() {
-	if t.folderRoot != nil {
-		_ = t.folderRoot.Close()
-	}
-	_ = t.root.Close()
-}
-
-// bytes is up to maxFileBytes of a regular file, valid until the next call. A
-// pipe or a device in the tree is refused without waiting for it.
+// bytes is up to maxFileBytes of a file, valid until the next call.
 func (t *tree) bytes(name string) ([]byte, error) {
-	if t.onRead != nil {
-		t.onRead(name)
-	}
-	n, err := t.fill(name)
+	n, err := t.files.Read(name, t.buffer[:])
 	if err != nil {
 		var inFolder *fs.PathError
 		if errors.As(err, &inFolder) {
@@ -61,42 +34,6 @@ func (t *tree) bytes(name string) ([]byte, error) {
 	return t.buffer[:n], nil
 }
 
-func (t *tree) fill(name string) (int, error) {
-	if err := t.enter(path.Dir(name)); err != nil {
-		return 0, err
-	}
-	f, err := t.folderRoot.OpenFile(path.Base(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil {
-		return 0, err
-	} else if !info.Mode().IsRegular() {
-		return 0, errors.New("is no regular file")
-	}
-	n, err := io.ReadFull(f, t.buffer[:])
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
-	}
-	return n, err
-}
-
-func (t *tree) enter(folder string) error {
-	if t.folderRoot != nil && t.folder == folder {
-		return nil
-	}
-	root, err := t.root.OpenRoot(folder)
-	if err != nil {
-		return err
-	}
-	if t.folderRoot != nil {
-		_ = t.folderRoot.Close()
-	}
-	t.folder, t.folderRoot = folder, root
-	return nil
-}
-
 // text is a file's content without surrounding white space.
 func (t *tree) text(name string) (string, error) {
 	data, err := t.bytes(name)
@@ -104,23 +41,12 @@ func (t *tree) text(name string) (string, error) {
 }
 
 // list is the names in a directory, in no order.
-func (t *tree) list(name string) ([]string, error) {
-	d, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(maxEntries)
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return names, err
-}
+func (t *tree) list(name string) ([]string, error) { return t.files.List(name) }
 
 // target is where a link leads, as a path in the tree. What is no link leads
 // to itself. The kernel's links lead to real directories, so one step is enough.
 func (t *tree) target(name string) (string, error) {
-	link, err := t.root.Readlink(name)
+	link, err := t.files.Readlink(name)
 	switch {
 	case errors.Is(err, syscall.EINVAL):
 		return name, nil
@@ -137,7 +63,4 @@ func (t *tree) target(name string) (string, error) {
 }
 
 // exists reports whether the name is there, a link's target included.
-func (t *tree) exists(name string) bool {
-	_, err := t.root.Stat(name)
-	return err == nil
-}
+func (t *tree) exists(name string) bool { return t.files.Exists(name) }

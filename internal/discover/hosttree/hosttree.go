@@ -1,6 +1,6 @@
-// Package hosttree writes the /sys and /proc of a host from a short text that
+// Package hosttree makes the /sys and /proc of a host from a short text that
 // a person can read, so that tests can show a host in the few lines that make
-// it special. Only tests use it.
+// it special.
 //
 // A description is a list of lines; indentation means "below", # begins a comment.
 //
@@ -22,10 +22,12 @@
 // Lines that begin with a path change single files after all else is written:
 //
 //	/sys/class/infiniband/mlx5_0/fw_ver = 28.1     a file (a newline is added)
+//	17:00.0/config = "\x86\x80"                     its exact bytes, quoted as in Go
 //	17:00.0/numa_node = -1                         a file of a PCI function
 //	/sys/class/net/bond0 -> ../../devices/x        a link
 //	17:00.0/max_link_speed gone                    no such file, link or folder
 //	/sys/class/infiniband folder                   an empty folder
+//	17:00.0/config fails EACCES                    it cannot be read (not on disk: root may read all)
 package hosttree
 
 import (
@@ -37,6 +39,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Tree is the files of a host, by path below its root ("sys/...", "proc/...").
@@ -44,32 +47,45 @@ type Tree struct {
 	files   map[string]string
 	links   map[string]string
 	folders map[string]bool
+	fails   map[string]error
 	gone    []string
 }
 
-// Load reads a description and writes its tree below dir. It returns the
-// folders that stand for /sys and /proc.
-func Load(description, dir string) (sysfs, procfs string, err error) {
+// Load reads a description.
+func Load(description string) (*Tree, error) {
 	text, err := os.ReadFile(description)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
 	t, err := Parse(string(text))
 	if err != nil {
-		return "", "", fmt.Errorf("%s:%w", description, err)
+		return nil, fmt.Errorf("%s:%w", description, err)
 	}
-	return filepath.Join(dir, "sys"), filepath.Join(dir, "proc"), t.Write(dir)
+	return t, nil
 }
 
 // Parse reads a description. An error begins with the line's number.
 func Parse(text string) (*Tree, error) {
 	p := parser{
-		tree:  &Tree{files: map[string]string{}, links: map[string]string{}, folders: map[string]bool{"sys": true, "proc": true}},
+		tree: &Tree{
+			files: map[string]string{}, links: map[string]string{}, fails: map[string]error{},
+			folders: map[string]bool{"sys": true, "proc": true},
+		},
 		at:    map[string]string{},
 		ports: map[string]string{},
 		nets:  map[string]string{},
 	}
 	for i, line := range strings.Split(text, "\n") {
+		if m := quoted.FindStringSubmatch(line); m != nil {
+			value, err := strconv.Unquote(m[2])
+			if err == nil {
+				err = p.edit(m[1], "bytes", value)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%d: %w", i+1, err)
+			}
+			continue
+		}
 		line, _, _ = strings.Cut(line, "#")
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -86,6 +102,9 @@ func Parse(text string) (*Tree, error) {
 
 // Write makes the tree below dir.
 func (t *Tree) Write(dir string) error {
+	for name := range t.fails {
+		return fmt.Errorf("%s fails in memory only", name)
+	}
 	for folder := range t.folders {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
 			return err
@@ -140,7 +159,8 @@ type frame struct {
 }
 
 var (
-	edit    = regexp.MustCompile(`^(\S+)\s+(->|=|gone|folder)\s*(.*)$`)
+	edit    = regexp.MustCompile(`^(\S+)\s+(->|=|gone|folder|fails)\s*(.*)$`)
+	quoted  = regexp.MustCompile(`^\s*(\S+/\S+)\s+=\s+(".*")\s*$`)
 	address = regexp.MustCompile(`^([0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 	link    = regexp.MustCompile(`^([0-9.]+)x([0-9]+)$`)
 )
@@ -172,6 +192,8 @@ func (p *parser) line(line string) error {
 	return fmt.Errorf("%q begins no line of a description", words[0])
 }
 
+var failures = map[string]error{"EACCES": syscall.EACCES, "EINVAL": syscall.EINVAL, "EIO": syscall.EIO, "ENODEV": syscall.ENODEV}
+
 func (p *parser) edit(name, what, value string) error {
 	name, ok := strings.CutPrefix(name, "/")
 	if !ok {
@@ -187,6 +209,14 @@ func (p *parser) edit(name, what, value string) error {
 		p.edits = append(p.edits, func() { delete(p.tree.files, name); p.tree.links[name] = value })
 	case "=":
 		p.edits = append(p.edits, func() { delete(p.tree.links, name); p.file(name, value) })
+	case "bytes":
+		p.edits = append(p.edits, func() { delete(p.tree.links, name); p.tree.files[name] = value })
+	case "fails":
+		why, ok := failures[value]
+		if !ok {
+			return fmt.Errorf("%q is no way to fail", value)
+		}
+		p.edits = append(p.edits, func() { p.tree.fails[name] = why })
 	case "gone":
 		p.edits = append(p.edits, func() { p.tree.gone = append(p.tree.gone, name); delete(p.tree.folders, name) })
 	case "folder":
