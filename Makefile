@@ -45,8 +45,9 @@ test: build test-zig test-go test-portable test-binaries lab ## every test: Zig,
 test-zig: test-packages ## the Zig tests (layouts, loops and failures against the scripted fake provider)
 	@$(ZIG) build test --summary all
 
-test-go: zig test-packages ## the Go tests with the race detector
+test-go: test-artefacts ## the Go tests with the race detector, then the whole boundary on the fake provider
 	@$(GO_CGO) $(GO_TEST) -race ./...
+	@$(GO_CGO) $(GO_TEST) -race -tags fakeverbs ./internal/native
 
 test-portable: ## the tests without cgo, and the macOS build
 	@CGO_ENABLED=0 go $(GO_TEST) ./...
