@@ -30,6 +30,8 @@ const (
 	MemoryChannelOverload Code = "memory_channel_overloaded"
 	InterSocketOverload   Code = "inter_socket_overloaded"
 	LinkFlapping          Code = "link_flapping"
+	RNICPortDown          Code = "rnic_port_down"
+	RNICPortDegraded      Code = "rnic_port_degraded"
 )
 
 // Codes of findings: facts that blame no part.
@@ -40,6 +42,15 @@ const (
 	ToolLimited     Code = "tool_limited"
 	RNICUnmeasured  Code = "rnic_unmeasured"
 )
+
+// Codes of findings about the host itself, known before anything is measured.
+const (
+	TopologyUnreadable Code = "topology_unreadable"
+)
+
+// OfHost reports whether the code is a finding about the host itself. No
+// measurement leads to it, so a report that is judged anew keeps it as it is.
+func (c Code) OfHost() bool { return c == TopologyUnreadable }
 
 // Severity orders diagnoses for an operator.
 type Severity string

@@ -5,6 +5,39 @@ package diagnosis
 func entries() []Entry {
 	const clears = "Two runs in a row of the same coverage that no longer show it."
 	return []Entry{{
+		Code:    RNICPortDown,
+		Title:   "The RNIC's port has no link",
+		Meaning: "The port is enabled, or was ACTIVE before, and has no link now. None of its paths can be measured.",
+		Causes: []string{
+			"The cable or transceiver is unplugged, dirty or broken.",
+			"The switch port at the other end is down or disabled, or speaks another speed or error correction.",
+			"The RNIC's firmware or hardware failed.",
+		},
+		CheckFirst: []string{
+			"Look at the port's state in `ibv_devinfo` and at its carrier in `ip link show` of its network interface.",
+			"Look at the switch port at the other end: its state, its speed and its error counters.",
+			"Read the transceiver's light levels with `ethtool -m`; reseat or swap the cable.",
+			"Look for messages of the RNIC's driver in the kernel log.",
+		},
+		Confirm: "Swap the cable with that of a healthy port: a fault that follows the cable is the cable's.",
+		Clears:  clears,
+	}, {
+		Code:    RNICPortDegraded,
+		Title:   "The RNIC's port runs below its rate",
+		Meaning: "The port has a link, at a lower rate than it can do or than its siblings on this host have.",
+		Causes: []string{
+			"The link trained with fewer lanes or at a lower speed: cable, transceiver or connector.",
+			"The switch port at the other end is set to a lower speed.",
+			"A port of a bond is down, so that the device offers only a part of its rate.",
+		},
+		CheckFirst: []string{
+			"Compare the rate of the port in `ibstatus` with that of its siblings.",
+			"Compare the speed in `ethtool` of its network interface with the one that the switch port shows.",
+			"Reseat or swap the cable.",
+		},
+		Confirm: "With the cable of a healthy port the rate is right.",
+		Clears:  clears,
+	}, {
 		Code:    RNICPCIeFailure,
 		Title:   "The RNIC's own PCIe link is slow",
 		Meaning: "Every close endpoint of this RNIC is read and written too slowly, and paths of other RNICs clear the hops beyond its own link.",
@@ -282,5 +315,20 @@ func entries() []Entry {
 		},
 		Confirm: "`ibv_devinfo` and a loopback with `ib_write_bw` on this device fail as well.",
 		Clears:  "The next run that measures a path of the RNIC.",
+	}, {
+		Code:    TopologyUnreadable,
+		Finding: true,
+		Title:   "Parts of the topology could not be read",
+		Meaning: "Some files of sysfs could not be read, or what they hold makes no sense. What they would tell is unknown, and the topology may lack parts.",
+		Causes: []string{
+			"The program runs in a container or under a policy that hides files of the host.",
+			"A device is failing: its files are there, and reading them gives errors.",
+		},
+		CheckFirst: []string{
+			"Read the files that the finding names, as the same user.",
+			"Compare `hostpingctl topology` with what `lspci -tv` shows.",
+		},
+		Confirm: "The same files cannot be read by other programs either.",
+		Clears:  "The next run that can read them.",
 	}}
 }

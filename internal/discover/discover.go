@@ -54,7 +54,7 @@ type Host struct {
 
 // CodeUnreadable is the finding that some files could not be read or make no
 // sense, so that the topology has gaps.
-const CodeUnreadable diagnosis.Code = "topology_unreadable"
+const CodeUnreadable = diagnosis.TopologyUnreadable
 
 // Discover reads the host. When there is no RDMA device the error is
 // ErrNoRDMAClass or ErrNoRDMADevices, and Host still holds the rest.

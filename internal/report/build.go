@@ -99,12 +99,14 @@ func measurement(outcome probe.Outcome, verdict analyzer.PathVerdict, expected b
 		Reason:             verdict.Reason,
 		SelfNoiseNs:        byLatency.SelfNoiseNs,
 		Setup:              byBandwidth.Setup,
-		Links:              byBandwidth.Links,
+	}
+	if outcome.Failure != nil {
+		m.Failure = &Failure{Reason: string(outcome.Failure.Reason), Detail: outcome.Failure.Detail}
 	}
 	for _, read := range outcome.Reads {
 		m.Reads = append(m.Reads, Read{
 			BandwidthGbps: read.BandwidthGbps, PaperBandwidthGbps: read.PaperBandwidthGbps,
-			LatencyUs: read.Latency, ToolLimited: read.ToolLimited,
+			LatencyUs: read.Latency, ToolLimited: read.ToolLimited, Links: read.Links,
 		})
 	}
 	return m
@@ -112,9 +114,9 @@ func measurement(outcome probe.Outcome, verdict analyzer.PathVerdict, expected b
 
 // medianRead returns the read whose figure is the median; the lower one of an
 // even number, so that what is reported is always something that was read.
-func medianRead(reads []probe.Reading, figure func(probe.Reading) float64) probe.Reading {
+func medianRead[R any](reads []R, figure func(R) float64) R {
 	sorted := slices.Clone(reads)
-	slices.SortStableFunc(sorted, func(a, b probe.Reading) int { return cmp.Compare(figure(a), figure(b)) })
+	slices.SortStableFunc(sorted, func(a, b R) int { return cmp.Compare(figure(a), figure(b)) })
 	return sorted[(len(sorted)-1)/2]
 }
 

@@ -1,11 +1,14 @@
 // Package report is what a run leaves behind: one value, its JSON form
-// (hostping.report/v1, schema in docs/) and its rendering for people. It
-// judges nothing and touches no machine.
+// (hostping.report/v1, schema in docs/), its renderings, and the ways back
+// from a saved report: Parse, Replay and Compare. It touches no machine, and
+// leaves judging to the analyzer.
 package report
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/baseline"
 	"github.com/yuuki/hostping/internal/diagnosis"
 	"github.com/yuuki/hostping/internal/monitor"
@@ -18,6 +21,11 @@ const SchemaID = "hostping.report/v1"
 
 // Report is one run: what was there, what was measured, what it means. Lists
 // are in the topology's order. A nil pointer is a fact that is not known.
+//
+// All that the analyzer was given is in it, so that Replay can judge anew. A
+// field that is no pointer must be in every document; one that joins a
+// released version is a pointer or has omitempty, so that older reports stay
+// readable.
 type Report struct {
 	Schema       string                `json:"schema"`
 	Tool         Tool                  `json:"tool"`
@@ -59,6 +67,19 @@ type Run struct {
 	// EndReason then says why in one line.
 	Interrupted bool   `json:"interrupted"`
 	EndReason   string `json:"end_reason"`
+	// Thresholds are what the verdicts were made with.
+	Thresholds Thresholds `json:"thresholds"`
+}
+
+// Thresholds are the limits of the analyzer, as shares (0.2 is 20 %).
+type Thresholds struct {
+	Path float64 `json:"path"` // how much worse than its reference makes a path abnormal
+}
+
+// ThresholdsOf are the analyzer's limits as a report states them, its
+// defaults filled in.
+func ThresholdsOf(limits analyzer.Thresholds) Thresholds {
+	return Thresholds{Path: cmp.Or(limits.Path, analyzer.DefaultThresholds().Path)}
 }
 
 // Measurement is one path that has at least one read. BandwidthGbps is the
@@ -80,16 +101,24 @@ type Measurement struct {
 	Reason             string               `json:"reason"`
 	SelfNoiseNs        *float64             `json:"self_noise_ns"`
 	Setup              *probe.Setup         `json:"setup"`
-	Links              []probe.LinkSample   `json:"links"`
 	Reads              []Read               `json:"reads"` // all of them, in the order they were made
+	// Failure is what ended the reading of the path after these reads; nil when nothing did.
+	Failure *Failure `json:"failure"`
+}
+
+// Failure is a probe that gave no reading.
+type Failure struct {
+	Reason string `json:"reason"`
+	Detail string `json:"detail"`
 }
 
 // Read is one read of a path.
 type Read struct {
-	BandwidthGbps      float64       `json:"bandwidth_gbps"`
-	PaperBandwidthGbps *float64      `json:"paper_bandwidth_gbps"`
-	LatencyUs          probe.Latency `json:"latency_us"`
-	ToolLimited        bool          `json:"tool_limited"`
+	BandwidthGbps      float64            `json:"bandwidth_gbps"`
+	PaperBandwidthGbps *float64           `json:"paper_bandwidth_gbps"`
+	LatencyUs          probe.Latency      `json:"latency_us"`
+	ToolLimited        bool               `json:"tool_limited"`
+	Links              []probe.LinkSample `json:"links"` // of the path's hops, while the probe loaded them
 }
 
 // Hop is the verdict of one hop.

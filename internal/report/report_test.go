@@ -90,7 +90,8 @@ func inputOf(t topology.Topology) report.Input {
 		Tool: report.Tool{Version: "1.2.3", Revision: "abcdef"},
 		Host: report.Host{Name: "node17"},
 		Run: report.Run{ID: "20260304T050607Z-0a0b0c0d", Trigger: "manual", Mode: "idle", Backend: "live",
-			StartedAt: started, FinishedAt: started.Add(2345 * time.Millisecond), DurationMs: 2345},
+			StartedAt: started, FinishedAt: started.Add(2345 * time.Millisecond), DurationMs: 2345,
+			Thresholds: report.ThresholdsOf(analyzer.Thresholds{})},
 		Topology:  t,
 		Baselines: baseline.Set{},
 		Sources: []monitor.Source{

@@ -101,6 +101,7 @@ func Execute(ctx context.Context, host Host, opts Options) (report.Report, error
 			StartedAt: measured.Started, FinishedAt: measured.Finished,
 			DurationMs:  float64(measured.Finished.Sub(measured.Started)) / float64(time.Millisecond),
 			Interrupted: measured.Interrupted, EndReason: endReason(measured),
+			Thresholds: report.ThresholdsOf(opts.Thresholds),
 		},
 		Topology:   host.Topology,
 		Baselines:  host.Baselines,
