@@ -7,6 +7,11 @@
 // hostping.topology/v1 document.
 package topology
 
+import (
+	"cmp"
+	"fmt"
+)
+
 // SchemaID names the JSON form of Topology.
 const SchemaID = "hostping.topology/v1"
 
@@ -50,6 +55,10 @@ type RNIC struct {
 	Port      int    `json:"port"`
 	LinkLayer string `json:"link_layer"` // "Ethernet" or "InfiniBand"
 	State     string `json:"state"`      // "ACTIVE", "DOWN", "INIT", ...
+	PhysState string `json:"phys_state"` // "LinkUp", "Polling", "Disabled", ...
+	// AdminUp says whether the operator wants the port up: of Ethernet ports by
+	// the netdev's IFF_UP, of InfiniBand ports by the physical state.
+	AdminUp *bool `json:"admin_up"`
 	// RateGbps is the port's data rate in Gb/s.
 	RateGbps       *float64 `json:"rate_gbps"`
 	LAGPorts       *int     `json:"lag_ports,omitempty"`
@@ -57,6 +66,7 @@ type RNIC struct {
 	Socket         *int     `json:"socket"` // physical_package_id
 	Netdevs        []string `json:"netdevs"`
 	Driver         string   `json:"driver"`
+	Model          string   `json:"model"` // PCI vendor and device id, "15b3:1021"
 	Role           Role     `json:"role"`
 	Function       Function `json:"function"`
 	Usable         bool     `json:"usable"`
@@ -64,6 +74,17 @@ type RNIC struct {
 	FWVersion      string   `json:"fw_version"`
 	MTU            *int     `json:"mtu"`              // active RDMA MTU in bytes; of RoCE ports by their netdev's MTU
 	MaxReadRequest *int     `json:"max_read_request"` // bytes
+	MaxPayload     *int     `json:"max_payload"`      // PCIe payload size in use, in bytes
+	// SamePort names the other functions of a Socket Direct adapter that send
+	// through the same port: they share its rate.
+	SamePort []string `json:"same_port,omitempty"`
+}
+
+// Identity is what names a port for good: the PCI function and the port
+// number. Device names change with images and udev rules. Ports without a PCI
+// function have their name only.
+func (r RNIC) Identity() string {
+	return fmt.Sprintf("%s/%d", cmp.Or(r.PCI, r.Name), r.Port)
 }
 
 // GPU is a GPU endpoint.
@@ -84,6 +105,9 @@ type MemoryNode struct {
 	NUMANode int    `json:"numa_node"`
 	Socket   *int   `json:"socket"`
 	Bytes    *int64 `json:"bytes"`
+	// Distances are the firmware's relative distances (SLIT) to the NUMA nodes, by node: 10 is
+	// the node itself. They are evidence; no class follows from them.
+	Distances map[int]int `json:"distances,omitempty"`
 }
 
 // HopKind is the kind of a link that can fail.

@@ -63,7 +63,7 @@ func (v *validator) rnic(r *RNIC) error {
 	v.rnics[r.ID] = r
 	return first(
 		identifier("id", r.ID),
-		text("name", r.Name), text("pci", r.PCI), text("link_layer", r.LinkLayer), text("state", r.State),
+		text("name", r.Name), text("pci", r.PCI), text("link_layer", r.LinkLayer), text("state", r.State), text("phys_state", r.PhysState), text("model", r.Model),
 		text("driver", r.Driver), text("fw_version", r.FWVersion),
 		whole("port", &r.Port, 1, 255),
 		positive("rate_gbps", r.RateGbps, maxRateGbps),
@@ -75,7 +75,9 @@ func (v *validator) rnic(r *RNIC) error {
 		oneOf("function", r.Function, FunctionPF, FunctionVF, FunctionSF),
 		reason(r.Usable, r.Reason),
 		whole("mtu", r.MTU, 1, 1<<16),
-		whole("max_read_request", r.MaxReadRequest, 1, 1<<16))
+		whole("max_read_request", r.MaxReadRequest, 1, 1<<16),
+		whole("max_payload", r.MaxPayload, 1, 1<<16),
+		firstIn("same_port", r.SamePort, func(id *string) error { return identifier("", *id) }))
 }
 
 func (v *validator) gpu(g *GPU) error {
@@ -107,6 +109,11 @@ func (v *validator) memoryNode(m *MemoryNode) error {
 	}
 	if m.Bytes != nil && *m.Bytes < 0 {
 		return bad("bytes", "%d is negative", *m.Bytes)
+	}
+	for node, distance := range m.Distances {
+		if node < 0 || node > maxNUMANode || distance < 1 || distance > 255 {
+			return bad("distances", "node %d at distance %d cannot be", node, distance)
+		}
 	}
 	return nil
 }
