@@ -40,6 +40,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/yuuki/hostping/internal/discover/memory"
 )
 
 // Tree is the files of a host, by path below its root ("sys/...", "proc/...").
@@ -135,6 +137,37 @@ func (t *Tree) Write(dir string) error {
 		}
 	}
 	return nil
+}
+
+// Files returns the part of the tree below top, "sys" or "proc". To write a host to
+// disk takes far longer than to read it.
+func (t *Tree) Files(top string) *memory.Files {
+	files := memory.New()
+	below := func(name string) (string, bool) {
+		rest, ok := strings.CutPrefix(name, top+"/")
+		return rest, ok && !t.isGone(name)
+	}
+	for name := range t.folders {
+		if name, ok := below(name); ok {
+			files.AddFolder(name)
+		}
+	}
+	for name, content := range t.files {
+		if name, ok := below(name); ok {
+			files.AddFile(name, content)
+		}
+	}
+	for name, target := range t.links {
+		if name, ok := below(name); ok {
+			files.AddLink(name, target)
+		}
+	}
+	for name, err := range t.fails {
+		if name, ok := below(name); ok {
+			files.AddFailing(name, err)
+		}
+	}
+	return files
 }
 
 func (t *Tree) isGone(name string) bool {

@@ -1,4 +1,6 @@
-package hosttree
+// Package memory holds the files of a host's /sys or /proc in memory: of one
+// that was captured, and of those that tests make up.
+package memory
 
 import (
 	"errors"
@@ -9,75 +11,63 @@ import (
 	"syscall"
 )
 
-// Memory is a part of a tree, read in place. It is what discover.Files wants;
-// to write a host to disk takes far longer than to read it. One goroutine at a time.
-type Memory struct {
+// Files is what discover.Files wants. Names are as there; the folders above a name come
+// with it. One goroutine at a time.
+type Files struct {
 	files, links map[string]string
 	folders      map[string][]string // with the names in them
 	fails        map[string]error
 	resolved     map[string]string // folders that were asked for
 }
 
-// Files returns the part of the tree below top, "sys" or "proc".
-func (t *Tree) Files(top string) *Memory {
-	m := &Memory{
-		files: map[string]string{}, links: map[string]string{}, folders: map[string][]string{},
+// New returns an empty folder.
+func New() *Files {
+	return &Files{
+		files: map[string]string{}, links: map[string]string{}, folders: map[string][]string{".": nil},
 		fails: map[string]error{}, resolved: map[string]string{},
 	}
-	below := func(name string) (string, bool) {
-		rest, ok := strings.CutPrefix(name, top+"/")
-		return rest, ok && !t.isGone(name)
-	}
-	m.folder(".")
-	for name := range t.folders {
-		if name, ok := below(name); ok {
-			m.folder(name)
-		}
-	}
-	for name, content := range t.files {
-		if name, ok := below(name); ok {
-			m.enter(name)
-			m.files[name] = content
-		}
-	}
-	for name, target := range t.links {
-		if name, ok := below(name); ok {
-			m.enter(name)
-			m.links[name] = target
-		}
-	}
-	for name, err := range t.fails {
-		if name, ok := below(name); ok {
-			m.enter(name)
-			m.files[name], m.fails[name] = "", err
-		}
-	}
-	return m
 }
 
-func (m *Memory) folder(name string) {
-	if _, ok := m.folders[name]; ok {
-		return
-	}
-	m.folders[name] = nil
-	if name != "." {
+// AddFile adds a file, or changes what is in it.
+func (m *Files) AddFile(name, content string) {
+	m.enter(name)
+	m.files[name] = content
+}
+
+// AddLink adds a link that says target.
+func (m *Files) AddLink(name, target string) {
+	m.enter(name)
+	m.links[name] = target
+}
+
+// AddFailing adds a file that cannot be read.
+func (m *Files) AddFailing(name string, err error) {
+	m.AddFile(name, "")
+	m.fails[name] = err
+}
+
+// AddFolder adds a folder.
+func (m *Files) AddFolder(name string) {
+	if _, ok := m.folders[name]; !ok {
 		m.enter(name)
+		m.folders[name] = nil
 	}
 }
 
 // enter adds a name to its folder, once.
-func (m *Memory) enter(name string) {
+func (m *Files) enter(name string) {
 	_, isFile := m.files[name]
 	_, isLink := m.links[name]
-	if !isFile && !isLink {
+	_, isFolder := m.folders[name]
+	if !isFile && !isLink && !isFolder {
 		parent := path.Dir(name)
-		m.folder(parent)
+		m.AddFolder(parent)
 		m.folders[parent] = append(m.folders[parent], path.Base(name))
 	}
 }
 
 // Read fills the buffer with the beginning of a file.
-func (m *Memory) Read(name string, buffer []byte) (int, error) {
+func (m *Files) Read(name string, buffer []byte) (int, error) {
 	at, err := m.find(name, true)
 	if err != nil {
 		return 0, err
@@ -93,7 +83,7 @@ func (m *Memory) Read(name string, buffer []byte) (int, error) {
 }
 
 // List returns the names in a folder.
-func (m *Memory) List(name string) ([]string, error) {
+func (m *Files) List(name string) ([]string, error) {
 	at, err := m.find(name, true)
 	if err != nil {
 		return nil, err
@@ -106,7 +96,7 @@ func (m *Memory) List(name string) ([]string, error) {
 }
 
 // Readlink returns what a link says.
-func (m *Memory) Readlink(name string) (string, error) {
+func (m *Files) Readlink(name string) (string, error) {
 	at, err := m.find(name, false)
 	if err != nil {
 		return "", err
@@ -119,7 +109,7 @@ func (m *Memory) Readlink(name string) (string, error) {
 }
 
 // Exists reports whether the name is there.
-func (m *Memory) Exists(name string) bool {
+func (m *Files) Exists(name string) bool {
 	_, err := m.find(name, true)
 	return err == nil
 }
@@ -128,7 +118,7 @@ func (m *Memory) Exists(name string) bool {
 const maxLinks = 40
 
 // find follows links to where a name leads; the last one on request only.
-func (m *Memory) find(name string, last bool) (string, error) {
+func (m *Files) find(name string, last bool) (string, error) {
 	at, left := ".", strings.Split(path.Clean(name), "/")
 	if folder, ok := m.resolved[path.Dir(name)]; ok {
 		at, left = folder, []string{path.Base(name)}
