@@ -40,6 +40,8 @@ bytes=$(own_memory .setup.message_bytes)
 depth=$(own_memory .setup.depth)
 connections=1
 node=$(fact --arg rnic "$rnic" '.rnics[] | select(.rnic == $rnic) | .numa_node')
+# The data plane measures from the RNIC's own node, so the others do as well.
+taskset -c -p "$(fact --argjson node "$node" '.memory_nodes[] | select(.id == $node) | "\(.first_cpu)-\(.last_cpu)"')" $$ >/dev/null
 echo "$rnic, own memory: $bytes bytes, depth $depth, $connections connection(s); $repeats interleaved repeats"
 
 round=0
