@@ -47,6 +47,7 @@ int main(int argc, char **argv)
 	if (result.paper_bytes_per_second.present)
 		printf("paper_bytes_per_second %llu\n", (unsigned long long)result.paper_bytes_per_second.value);
 	printf("self_noise_ns_p50 %llu\n", (unsigned long long)result.self_noise_p50_ns);
+	printf("page_kind %u\n", result.page_kind);
 	printf("placement_verified %u\n", result.placement_verified);
 	printf("thread_on_rnic_node %u\n", result.thread_on_rnic_node);
 	return 0;
