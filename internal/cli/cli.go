@@ -28,6 +28,7 @@ const (
 
 // Env is the world that a program runs in.
 type Env struct {
+	Stdin          io.Reader // nil is empty
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool)
 	Build          BuildInfo

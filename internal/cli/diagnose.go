@@ -35,6 +35,7 @@ environment does not allow a run; 4 inconclusive: nothing blamed, but a planned
 path was not measured, or no reading proves anything.`,
 		Example: `  hostpingctl diagnose
   hostpingctl diagnose --rnic 'mlx5_*,!mlx5_4' --format json --output report.json
+  hostpingctl diagnose --format tap | tee acceptance.tap
   hostpingctl diagnose --sim --fault rnic_pcie:rnic0
   hostpingctl diagnose --sim --fault memory:mem0=0.6 --busy rnic2`,
 		Args: noArguments,
@@ -73,13 +74,7 @@ path was not measured, or no reading proves anything.`,
 			if err != nil {
 				return refused(cmd.Context(), err)
 			}
-			err = out.write(func(w io.Writer) error {
-				if format == "json" {
-					return result.JSON(w)
-				}
-				return result.Text(w, out.style(env))
-			})
-			if err != nil {
+			if err := out.write(func(w io.Writer) error { return render(w, &result, format, out.style(env)) }); err != nil {
 				return err
 			}
 			return outcome(result)
@@ -89,7 +84,7 @@ path was not measured, or no reading proves anything.`,
 	pick.add(cmd, &host)
 	cmd.Flags().Var(newOneOf(&mode, "auto", "auto", "idle", "busy"), "mode", "idle measures every path and needs an idle host, busy close endpoints only, auto goes by the host's load")
 	complete(cmd, "mode", func(string) []string { return []string{"auto", "idle", "busy"} })
-	addOutput(cmd, &format, &outputTo)
+	addOutput(cmd, &format, &outputTo, "tap")
 	return cmd
 }
 

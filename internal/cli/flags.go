@@ -136,11 +136,13 @@ func (f *hostFlags) open(ctx context.Context, cmd *cobra.Command, env Env) (run.
 	return host, nil
 }
 
-// addOutput adds the flags of a command that prints a result.
-func addOutput(cmd *cobra.Command, format, path *string) {
-	cmd.Flags().Var(newOneOf(format, "text", "text", "json"), "format", "how to print the result")
+// addOutput adds the flags of a command that prints a result, in text, JSON
+// and the other formats that it has.
+func addOutput(cmd *cobra.Command, format, path *string, others ...string) {
+	formats := append([]string{"text", "json"}, others...)
+	cmd.Flags().Var(newOneOf(format, "text", formats...), "format", "how to print the result")
 	cmd.Flags().StringVar(path, "output", "", "write the result to this file, whole or not at all, instead of stdout")
-	complete(cmd, "format", func(string) []string { return []string{"text", "json"} })
+	complete(cmd, "format", func(string) []string { return formats })
 }
 
 // style is how a text result may look where it goes.

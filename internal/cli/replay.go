@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuuki/hostping/internal/analyzer"
+	"github.com/yuuki/hostping/internal/report"
+)
+
+func replayCommand(env Env) *cobra.Command {
+	var (
+		terms    judging
+		format   string
+		outputTo string
+	)
+	cmd := &cobra.Command{
+		Use:   "replay FILE...",
+		Short: "Judge saved reports anew, without the host that made them",
+		Long: `Judge the report that "hostpingctl diagnose --format json" saved anew: verdicts,
+diagnoses and findings follow from what was measured, by today's analyzer and
+thresholds; those in the file are ignored. No hardware is needed, and on the same
+terms the result is the same report again, byte by byte. - is the standard input.
+
+Several files are consecutive runs of one host, the oldest first; the last one is
+printed.
+
+Exit status: as of "hostpingctl diagnose".`,
+		Example: `  hostpingctl replay report.json
+  hostpingctl replay --path-threshold 0.1 report.json
+  hostpingctl replay --format tap monday.json tuesday.json
+  ssh host hostpingctl diagnose --format json | hostpingctl replay -`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if len(files) == 0 {
+				return usagef(`replay needs the file of a report; "hostpingctl diagnose --format json --output FILE" writes one`)
+			}
+			out, err := openOutput(outputTo, env.Stdout)
+			if err != nil {
+				return err
+			}
+			defer out.close()
+			runs, err := readReports(cmd.Context(), env, files)
+			if err != nil {
+				return err
+			}
+			if err := consecutive(files, runs); err != nil {
+				return err
+			}
+			result, err := terms.replay(env, files[len(files)-1], runs[len(runs)-1])
+			if err != nil {
+				return err
+			}
+			if err := out.write(func(w io.Writer) error { return render(w, &result, format, out.style(env)) }); err != nil {
+				return err
+			}
+			return outcome(result)
+		},
+		ValidArgsFunction: completeReports,
+	}
+	terms.add(cmd)
+	addOutput(cmd, &format, &outputTo, "tap")
+	return cmd
+}
+
+// render writes a report in one of the formats of addOutput.
+func render(w io.Writer, r *report.Report, format string, style report.Style) error {
+	switch format {
+	case "json":
+		return r.JSON(w)
+	case "tap":
+		return r.TAP(w)
+	}
+	return r.Text(w, style)
+}
+
+// judging is how saved reports are judged anew.
+type judging struct{ pathThreshold float64 }
+
+func (j *judging) add(cmd *cobra.Command) {
+	cmd.Flags().Var(newShare(&j.pathThreshold, analyzer.DefaultThresholds().Path), "path-threshold", "how much worse than its reference makes a path abnormal")
+}
+
+func (j *judging) replay(env Env, file string, r report.Report) (report.Report, error) {
+	limits := analyzer.DefaultThresholds()
+	limits.Path = j.pathThreshold
+	result, err := report.Replay(r, report.Terms{
+		Tool:       report.Tool{Version: env.Build.Version, Revision: env.Build.Revision},
+		Thresholds: limits,
+	})
+	if err != nil {
+		return result, usagef("%s: %w", fileName(file), err)
+	}
+	return result, nil
+}
+
+// readReports reads and parses saved reports. A pipe that nobody writes to may
+// be interrupted.
+func readReports(ctx context.Context, env Env, files []string) ([]report.Report, error) {
+	var runs []report.Report
+	stdin := false
+	for _, file := range files {
+		if file == "-" && stdin {
+			return nil, usagef("- is the standard input, which can be read only once")
+		}
+		stdin = stdin || file == "-"
+		type answer struct {
+			report.Report
+			err error
+		}
+		read := make(chan answer, 1)
+		go func() {
+			r, err := readReport(env, file)
+			read <- answer{r, err}
+		}()
+		select {
+		case a := <-read:
+			if a.err != nil {
+				return nil, usagef("%s: %w", fileName(file), a.err)
+			}
+			runs = append(runs, a.Report)
+		case <-ctx.Done():
+			return nil, &exitError{ExitInconclusive, fmt.Errorf("interrupted while reading %s", fileName(file))}
+		}
+	}
+	return runs, nil
+}
+
+func readReport(env Env, file string) (report.Report, error) {
+	from := env.Stdin
+	if file != "-" {
+		opened, err := os.Open(file)
+		if err != nil {
+			return report.Report{}, fmt.Errorf("cannot be read: %w", withoutPath(err))
+		}
+		defer opened.Close()
+		from = opened
+	}
+	if from == nil { // a program without a standard input
+		from = strings.NewReader("")
+	}
+	text, err := io.ReadAll(io.LimitReader(from, report.MaxDocumentBytes+1))
+	if err != nil {
+		return report.Report{}, fmt.Errorf("cannot be read: %w", withoutPath(err))
+	}
+	return report.Parse(text)
+}
+
+func fileName(file string) string {
+	if file == "-" {
+		return "standard input"
+	}
+	return quoteOdd(file)
+}
+
+// consecutive refuses reports that are not runs of one host, one after the other.
+func consecutive(files []string, runs []report.Report) error {
+	seen := map[string]string{}
+	for i, r := range runs {
+		if other, twice := seen[r.Run.ID]; twice {
+			return usagef("%s: run.id: %s is the run of %s too; name each run once", fileName(files[i]), r.Run.ID, fileName(other))
+		}
+		seen[r.Run.ID] = files[i]
+		if i == 0 {
+			continue
+		}
+		before := runs[i-1]
+		switch {
+		case r.Host.Name != before.Host.Name:
+			return usagef("%s: host.name: %q is not the host of %s, %q; replay takes runs of one host, compare takes two hosts",
+				fileName(files[i]), r.Host.Name, fileName(files[i-1]), before.Host.Name)
+		case r.Run.StartedAt.Before(before.Run.StartedAt):
+			return usagef("%s: run.started_at: the run is older than that of %s; name the oldest first", fileName(files[i]), fileName(files[i-1]))
+		}
+	}
+	return nil
+}
+
+// completeReports completes an argument with the names of files that may be reports.
+func completeReports(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"json"}, cobra.ShellCompDirectiveFilterFileExt
+}
