@@ -1,0 +1,462 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/yuuki/hostping/internal/analyzer"
+	"github.com/yuuki/hostping/internal/diagnosis"
+	"github.com/yuuki/hostping/internal/engine"
+	"github.com/yuuki/hostping/internal/probe"
+	"github.com/yuuki/hostping/internal/sim"
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// cause is a diagnosis without its words: what is wrong with which part.
+type cause struct {
+	code      diagnosis.Code
+	component string
+}
+
+func (c cause) String() string { return string(c.code) + "@" + c.component }
+
+// explanation is a set of faults as the causes that a diagnosis should name,
+// sorted, each once. That of a healthy host is empty.
+type explanation []cause
+
+func explain(causes ...cause) explanation {
+	e := explanation(slices.Clone(causes))
+	slices.SortFunc(e, func(a, b cause) int {
+		return cmp.Or(strings.Compare(a.component, b.component), strings.Compare(string(a.code), string(b.code)))
+	})
+	return slices.Compact(e)
+}
+
+// look is what a run sees of a host when there is no noise: of each path of
+// its plan the bandwidth, on idle runs the latency too. An RNIC in service is
+// only compared with itself, so of its paths only their shares of its
+// fastest one can be seen.
+type look struct{ gbps, us []float64 }
+
+// within reports whether two figures differ by less than the threshold.
+func within(a, b float64) bool { return min(a, b) >= (1-threshold())*max(a, b) }
+
+// threshold is what makes a path abnormal, and so what can be told apart.
+func threshold() float64 { return analyzer.DefaultThresholds().Path }
+
+// alike reports whether no path tells the two apart.
+func (l look) alike(other look) bool {
+	for i := range l.gbps {
+		if !within(l.gbps[i], other.gbps[i]) {
+			return false
+		}
+	}
+	for i := range l.us {
+		if !within(l.us[i], other.us[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// excuses reports whether everything that is slow or late in l is so in the other too.
+func (l look) excuses(other look) bool {
+	for i := range l.gbps {
+		if l.gbps[i] < other.gbps[i] && !within(l.gbps[i], other.gbps[i]) {
+			return false
+		}
+	}
+	for i := range l.us {
+		if l.us[i] > other.us[i] && !within(l.us[i], other.us[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// and is roughly how both faults together look; exactly so for links and
+// RNICs of an idle host, where the narrowest part decides.
+func (l look) and(other look) look {
+	both := look{gbps: make([]float64, len(l.gbps)), us: make([]float64, len(l.us))}
+	for i := range l.gbps {
+		both.gbps[i] = min(l.gbps[i], other.gbps[i])
+	}
+	for i := range l.us {
+		both.us[i] = max(l.us[i], other.us[i])
+	}
+	return both
+}
+
+// suspect is a fault of any severity: what it is called, and how it looks.
+type suspect struct {
+	faults []sim.Fault // mild ones first
+	looks  []look
+	causes []cause
+}
+
+func (s suspect) kind() string   { return s.faults[0].Kind }
+func (s suspect) target() string { return s.faults[0].Target }
+
+// gallery holds how every fault looks under one load of one host.
+type gallery struct {
+	host     *host
+	mode     engine.Mode
+	busy     []sim.Busy
+	healthy  look
+	suspects []suspect
+
+	mu    sync.Mutex
+	known map[string][]explanation // by faults
+	pairs map[string]look          // by faults; those that need the simulator
+}
+
+// degrees are the severities of suspects, mild ones first.
+func degrees(kind string) (list []float64) {
+	if onOff(kind) {
+		return []float64{sim.DefaultSeverity}
+	}
+	for percent := 5; percent < 100; percent += 5 {
+		list = append(list, float64(percent)/100)
+	}
+	return list
+}
+
+// newGallery looks at every fault that the host can have.
+func newGallery(h *host, mode engine.Mode, busy []sim.Busy) (*gallery, error) {
+	g := &gallery{host: h, mode: mode, busy: busy, known: map[string][]explanation{}, pairs: map[string]look{}}
+	var err error
+	if g.healthy, err = g.look(); err != nil {
+		return nil, err
+	}
+	for _, f := range allFaults(h.topo) {
+		var s suspect
+		for _, f.Severity = range degrees(f.Kind) {
+			seen, err := g.look(f)
+			if err != nil {
+				return nil, err
+			}
+			s.faults, s.looks = append(s.faults, f), append(s.looks, seen)
+		}
+		if s.causes, err = h.causes(s.faults[0]); err != nil {
+			return nil, err
+		}
+		g.suspects = append(g.suspects, s)
+	}
+	return g, nil
+}
+
+// allFaults lists every fault of the host, each once: every hop that a path
+// crosses, and every setting.
+func allFaults(t topology.Topology) (list []sim.Fault) {
+	for _, hop := range t.Hops {
+		f := sim.Fault{Kind: string(hop.Kind), Target: strings.TrimPrefix(hop.ID, string(hop.Kind)+":")}
+		if _, err := sim.ParseFault(fmt.Sprintf("%s:%s", f.Kind, f.Target), t); err == nil {
+			list = append(list, f)
+		}
+	}
+	kinds, _ := sim.Targets(t) // a topology that cannot be simulated has been refused before
+	for _, kind := range kinds {
+		if setting(kind.Kind) {
+			for _, target := range kind.Targets {
+				list = append(list, sim.Fault{Kind: kind.Kind, Target: target})
+			}
+		}
+	}
+	return list
+}
+
+// setting reports whether a kind of fault is a setting that the run reads.
+func setting(kind string) bool { return onOff(kind) || kind == "slow_start" || kind == "tx_window" }
+
+// codeOf is the diagnosis that a kind of fault should get; ok is false for
+// kinds that one run of loopback probes cannot show.
+func codeOf(kind string) (code diagnosis.Code, ok bool) {
+	code, ok = map[string]diagnosis.Code{
+		string(topology.HopRNICPCIe):    diagnosis.RNICPCIeFailure,
+		string(topology.HopGPUPCIe):     diagnosis.GPUPCIeFailure,
+		string(topology.HopSwitch):      diagnosis.SwitchLinkFailure,
+		string(topology.HopRootPort):    diagnosis.RootPortFailure,
+		string(topology.HopMemory):      diagnosis.MemoryChannelFailure,
+		string(topology.HopInterSocket): diagnosis.InterSocketFailure,
+		"acs":                           diagnosis.P2PMisconfiguration,
+		"ats":                           diagnosis.P2PMisconfiguration,
+		"slow_start":                    diagnosis.RNICSlowStart,
+		"tx_window":                     diagnosis.RNICTxWindow,
+	}[kind]
+	return code, ok
+}
+
+// causes are what a diagnosis should say of the fault.
+func (h *host) causes(f sim.Fault) ([]cause, error) {
+	code, ok := codeOf(f.Kind)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("nobody said which diagnosis a %s fault should get", f.Kind)
+	case onOff(f.Kind):
+		return h.misconfigured(f)
+	case setting(f.Kind):
+		return []cause{{code, h.ownLink(f.Target)}}, nil
+	}
+	return []cause{{code, topology.HopID(topology.HopKind(f.Kind), f.Target)}}, nil
+}
+
+// ownLink is the hop of an RNIC's own link.
+func (h *host) ownLink(rnic string) string {
+	for _, p := range h.topo.Paths {
+		if p.RNIC == rnic {
+			return p.Hops[0]
+		}
+	}
+	return topology.HopID(topology.HopRNICPCIe, rnic)
+}
+
+// misconfigured names the GPUs that answer late under the fault.
+func (h *host) misconfigured(f sim.Fault) ([]cause, error) {
+	f.Severity = sim.DefaultSeverity
+	idle := gallery{host: h, mode: engine.ModeIdle}
+	before, err := idle.look()
+	if err != nil {
+		return nil, err
+	}
+	after, err := idle.look(f)
+	if err != nil {
+		return nil, err
+	}
+	var late []cause
+	for i, step := range h.plans[engine.ModeIdle].Steps {
+		if hops := step.Request.Path.Hops; !within(before.us[i], after.us[i]) {
+			late = append(late, cause{diagnosis.P2PMisconfiguration, hops[len(hops)-1]})
+		}
+	}
+	return explain(late...), nil
+}
+
+// look simulates the faults without noise.
+func (g *gallery) look(faults ...sim.Fault) (look, error) {
+	s := scene{host: g.host, mode: g.mode, noise: sim.NoiseNone, busy: g.busy, faults: faults}
+	simulated, err := s.simulate()
+	if err != nil {
+		return look{}, err
+	}
+	steps := g.host.plans[g.mode].Steps
+	plan := engine.Plan{Steps: steps, Limits: engine.Limits{MaxReads: 1}}
+	outcomes, err := measure(simulated, plan, contented{})
+	if err != nil {
+		return look{}, err
+	}
+	l := look{gbps: make([]float64, len(steps))}
+	for i, o := range outcomes {
+		l.gbps[i] = o.Reads[0].BandwidthGbps
+		if g.mode == engine.ModeIdle { // under load latencies say nothing
+			l.us = append(l.us, o.Reads[0].Latency.P50Us)
+		}
+	}
+	for _, b := range g.busy {
+		fastest := math.Inf(-1)
+		for i, o := range outcomes {
+			if o.Path.RNIC == b.RNIC {
+				fastest = max(fastest, l.gbps[i])
+			}
+		}
+		for i, o := range outcomes {
+			if o.Path.RNIC == b.RNIC {
+				l.gbps[i] /= fastest
+			}
+		}
+	}
+	return l, nil
+}
+
+// contented is a judge that wants no second read.
+type contented struct{}
+
+func (contented) Unsettled([]probe.Outcome) []topology.PathKey { return nil }
+
+// explanations returns the smallest sets of faults that look the same as the
+// true ones: the empty one alone when they look like a healthy host.
+func (g *gallery) explanations(truth []sim.Fault) ([]explanation, error) {
+	key := fmt.Sprint(truth)
+	g.mu.Lock()
+	found, ok := g.known[key]
+	g.mu.Unlock()
+	if ok {
+		return found, nil
+	}
+	found, err := g.search(truth)
+	if err != nil {
+		return nil, err
+	}
+	const bounded = 1 << 16 // drawn pairs seldom come again
+	g.mu.Lock()
+	if len(g.known) < bounded {
+		g.known[key] = found
+	}
+	g.mu.Unlock()
+	return found, nil
+}
+
+func (g *gallery) search(truth []sim.Fault) ([]explanation, error) {
+	seen, err := g.look(truth...)
+	if err != nil {
+		return nil, err
+	}
+	if seen.alike(g.healthy) {
+		return []explanation{{}}, nil
+	}
+	var list explanations
+	suspects := g.possible(truth)
+	for _, s := range suspects {
+		if slices.ContainsFunc(s.looks, seen.alike) {
+			list.add(s.causes)
+		}
+	}
+	if len(list) > 0 || len(truth) == 1 {
+		return list, nil
+	}
+	return g.searchPairs(truth, seen, suspects)
+}
+
+// searchPairs returns the pairs of suspects that look as seen. Of each suspect
+// the strongest degree counts that slows nothing which is not slow.
+func (g *gallery) searchPairs(truth []sim.Fault, seen look, suspects []suspect) (list explanations, err error) {
+	all, err := g.host.causesOf(truth)
+	if err != nil {
+		return nil, err
+	}
+	list.add(all)
+	type strongest struct {
+		suspect
+		degree int
+	}
+	var able []strongest
+	for _, s := range suspects {
+		for i := len(s.looks) - 1; i >= 0; i-- {
+			if s.looks[i].excuses(seen) {
+				able = append(able, strongest{s, i})
+				break
+			}
+		}
+	}
+	for i, a := range able {
+		for _, b := range able[:i] {
+			if onOff(a.kind()) != onOff(b.kind()) {
+				// A detour leads across more links: the weaker ones of the
+				// other fault may be those that fit.
+				ok, err := g.fitsDetour(seen, a.suspect, b.suspect)
+				if err != nil {
+					return nil, err
+				}
+				if ok {
+					list.add(a.causes, b.causes)
+				}
+				continue
+			}
+			if !a.looks[a.degree].and(b.looks[b.degree]).alike(seen) {
+				continue
+			}
+			if g.mode == engine.ModeBusy { // service traffic gives way to faults
+				exact, err := g.pair(a.faults[a.degree], b.faults[b.degree])
+				if err != nil {
+					return nil, err
+				}
+				if !exact.alike(seen) {
+					continue
+				}
+			}
+			list.add(a.causes, b.causes)
+		}
+	}
+	return list, nil
+}
+
+// fitsDetour reports whether the two suspects, one of which is on or off, look as seen.
+func (g *gallery) fitsDetour(seen look, a, b suspect) (bool, error) {
+	if onOff(b.kind()) {
+		a, b = b, a
+	}
+	for _, f := range b.faults {
+		if !slices.Contains(severities(), f.Severity) {
+			continue
+		}
+		l, err := g.pair(a.faults[0], f)
+		if err != nil {
+			return false, err
+		}
+		if l.alike(seen) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// pair is how two faults look together, remembered.
+func (g *gallery) pair(a, b sim.Fault) (look, error) {
+	key := fmt.Sprint(a, b)
+	g.mu.Lock()
+	l, ok := g.pairs[key]
+	g.mu.Unlock()
+	if ok {
+		return l, nil
+	}
+	l, err := g.look(a, b)
+	if err != nil {
+		return look{}, err
+	}
+	const bounded = 1 << 14
+	g.mu.Lock()
+	if len(g.pairs) < bounded {
+		g.pairs[key] = l
+	}
+	g.mu.Unlock()
+	return l, nil
+}
+
+// possible leaves out the suspects that the settings speak against: a run
+// reads them, so a setting that is right is no cause. One that is wrong
+// stands for its RNIC's own link, which would look the same.
+func (g *gallery) possible(truth []sim.Fault) (list []suspect) {
+	var own []string // links for which a setting stands
+	for _, f := range truth {
+		if f.Kind == "slow_start" || f.Kind == "tx_window" {
+			own = append(own, g.host.ownLink(f.Target))
+		}
+	}
+	for _, s := range g.suspects {
+		if setting(s.kind()) && !slices.ContainsFunc(truth, func(f sim.Fault) bool {
+			return f.Kind == s.kind() && (f.Target == s.target() || onOff(f.Kind) && f.Target == "all")
+		}) {
+			continue
+		}
+		if s.kind() == string(topology.HopRNICPCIe) && slices.Contains(own, s.causes[0].component) {
+			continue
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// causesOf are the causes of several faults.
+func (h *host) causesOf(faults []sim.Fault) (all []cause, err error) {
+	for _, f := range faults {
+		causes, err := h.causes(f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, causes...)
+	}
+	return all, nil
+}
+
+// explanations are distinct.
+type explanations []explanation
+
+func (l *explanations) add(causes ...[]cause) {
+	e := explain(slices.Concat(causes...)...)
+	if !slices.ContainsFunc(*l, func(x explanation) bool { return slices.Equal(x, e) }) {
+		*l = append(*l, e)
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/yuuki/hostping/internal/analyzer"
+	"github.com/yuuki/hostping/internal/diagnosis"
+)
+
+// answer is what a diagnosis says: the causes that it blames, and those that
+// it offers as alternatives.
+type answer struct {
+	blamed  []cause
+	offered []diagnosis.Alternative
+}
+
+// answerOf reads the analyzer's answer.
+func answerOf(r analyzer.Result) (a answer) {
+	var blamed []cause
+	for _, d := range r.Diagnoses {
+		for _, component := range d.Components {
+			blamed = append(blamed, cause{plain(d.Code), component})
+		}
+		a.offered = append(a.offered, d.Alternatives...)
+	}
+	a.blamed = explain(blamed...)
+	return a
+}
+
+// plain is the code of the failure that an overload or a contention looks
+// like: what loads a part beside the RNICs is not in the figures.
+func plain(code diagnosis.Code) diagnosis.Code {
+	switch code {
+	case diagnosis.MemoryChannelOverload:
+		return diagnosis.MemoryChannelFailure
+	case diagnosis.InterSocketOverload:
+		return diagnosis.InterSocketFailure
+	case diagnosis.RNICPCIeContention:
+		return diagnosis.RNICPCIeFailure
+	}
+	return code
+}
+
+// names reports whether the answer blames or offers the cause. An
+// alternative of several components has the code of the first only.
+func (a answer) names(c cause) bool {
+	return slices.Contains(a.blamed, c) || slices.ContainsFunc(a.offered, func(x diagnosis.Alternative) bool {
+		i := slices.Index(x.Components, c.component)
+		return i > 0 || i == 0 && plain(x.Code) == c.code
+	})
+}
+
+// namesAll reports whether the answer blames or offers every cause.
+func (a answer) namesAll(e explanation) bool {
+	return !slices.ContainsFunc(e, func(c cause) bool { return !a.names(c) })
+}
+
+// grade is how good an answer is. Exact, offered and missed exclude each other.
+type grade struct {
+	exact   bool // blames one of the right explanations and names all the others
+	offered bool // names one at least, among its alternatives or its blames
+	missed  bool // names none of them
+	wrong   bool // blames a part that is in none of them
+}
+
+// grade compares the answer with the right ones.
+func (a answer) grade(right []explanation) (g grade) {
+	g.exact, g.missed = true, true
+	var guilty []cause
+	blamesOne := false
+	for _, e := range right {
+		guilty = append(guilty, e...)
+		blamesOne = blamesOne || slices.Equal(e, explanation(a.blamed))
+		if a.namesAll(e) {
+			g.missed = false
+		} else {
+			g.exact = false
+		}
+	}
+	g.exact = g.exact && blamesOne
+	g.offered = !g.exact && !g.missed
+	g.wrong = slices.ContainsFunc(a.blamed, func(c cause) bool { return !slices.Contains(guilty, c) })
+	return g
+}
+
+// result is what became of one run.
+type result struct {
+	scene         scene
+	right         []explanation
+	ours, literal answer
+}
+
+// judge plays the scene and gathers what is needed to grade it.
+func judge(s scene, g *gallery) (result, error) {
+	in, analyzed, err := s.play()
+	if err != nil {
+		return result{}, err
+	}
+	right := []explanation{{}}
+	if len(s.faults) > 0 {
+		if right, err = g.explanations(s.faults); err != nil {
+			return result{}, err
+		}
+	}
+	return result{s, right, answerOf(analyzed), answer{blamed: literal(in)}}, nil
+}
