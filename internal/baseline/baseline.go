@@ -1,9 +1,9 @@
 // Package baseline says what a healthy path should do: bandwidth and latency
 // by distance class, scaled to the hardware, and where each number comes from.
 //
-// Defaults makes a Set from a topology alone; anything better that is known
-// of a host replaces its entries, path by path. MarkClose then reads off the
-// Set which endpoints are close.
+// Defaults makes a Set from a topology alone. A File holds what healthy hosts
+// measured, by what decides it (Key), and replaces the defaults of the paths
+// that it knows. MarkClose then reads off the Set which endpoints are close.
 package baseline
 
 import "github.com/yuuki/hostping/internal/topology"
@@ -26,7 +26,10 @@ type Expectation struct {
 	LatencyUs *float64 `json:"latency_us"`
 	// LatencyAboveCloseUs is the class's PCIe latency above that of a close path.
 	LatencyAboveCloseUs *float64 `json:"latency_above_close_us,omitempty"`
-	Source              Source   `json:"source"`
+	// SpreadShare estimates the standard deviation of a single read of a
+	// healthy path, as a share of BandwidthGbps; only a calibration knows it.
+	SpreadShare *float64 `json:"spread_share,omitempty"`
+	Source      Source   `json:"source"`
 	// Rule says in one line for people what set BandwidthGbps, or why it is unknown.
 	Rule string `json:"rule,omitempty"`
 }

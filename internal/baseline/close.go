@@ -18,7 +18,12 @@ const CloseShare = 0.9
 // rate, and the distance class decides: GPUs that are reached without the
 // root complex and memory of the RNIC's own socket are close, for no host is
 // known on which the way there is the limit. On a software RNIC all memory is
-// close: its payload is copied by the CPU, which is slower than any memory.
+// close: its payload is copied by the CPU, which is slower than any memory,
+// and its line rate is made up.
+//
+// A calibrated RNIC that stays below 0.9 x line rate even on near classes is
+// the limit itself (200 Gb/s parts loop back 180 to 200): its best near
+// figure then stands in for the line rate, for the slot's reason.
 func MarkClose(t *topology.Topology, set Set) {
 	rnics := make(map[string]topology.RNIC, len(t.RNICs))
 	for _, r := range t.RNICs {
@@ -28,20 +33,46 @@ func MarkClose(t *topology.Topology, set Set) {
 	for _, h := range t.Hops {
 		hops[h.ID] = h
 	}
+	best := bestNearGbps(*t, set)
 	for i := range t.Paths {
 		p := &t.Paths[i]
 		var own topology.Hop
 		if len(p.Hops) > 0 {
 			own = hops[p.Hops[0]]
 		}
-		p.Close = isClose(*p, rnics[p.RNIC], own, set[p.Key()])
+		p.Close = isClose(*p, rnics[p.RNIC], own, set[p.Key()], best[p.RNIC])
 	}
 }
 
-// isClose judges one path of RNIC r, whose own link is the hop own.
-func isClose(p topology.Path, r topology.RNIC, own topology.Hop, e Expectation) bool {
-	if e.BandwidthGbps != nil && r.RateGbps != nil {
+// bestNearGbps is the most that each RNIC was calibrated to carry on the
+// classes that reach no further than its own switch or socket.
+func bestNearGbps(t topology.Topology, set Set) map[string]float64 {
+	best := map[string]float64{}
+	for _, p := range t.Paths {
+		e := set[p.Key()]
+		if near(p.Class) && e.Source == SourceCalibration && e.BandwidthGbps != nil {
+			best[p.RNIC] = max(best[p.RNIC], *e.BandwidthGbps)
+		}
+	}
+	return best
+}
+
+func near(c topology.Class) bool {
+	switch c {
+	case topology.ClassPIX, topology.ClassPXB, topology.ClassMemLocal, topology.ClassMemSocket:
+		return true
+	}
+	return false
+}
+
+// isClose judges one path of RNIC r, whose own link is the hop own and whose
+// best calibrated near figure is bestGbps, 0 without one.
+func isClose(p topology.Path, r topology.RNIC, own topology.Hop, e Expectation, bestGbps float64) bool {
+	if e.BandwidthGbps != nil && r.RateGbps != nil && r.Role != topology.RoleSoftware {
 		reachable := *r.RateGbps
+		if bestGbps > 0 && bestGbps < CloseShare*reachable {
+			reachable = bestGbps
+		}
 		if figures, known := classOf(p.Class); known && figures.windowGbps == 0 {
 			if slot, ok := PayloadGbps(own); ok && own.Kind == topology.HopRNICPCIe {
 				reachable = min(reachable, slot)
@@ -49,11 +80,5 @@ func isClose(p topology.Path, r topology.RNIC, own topology.Hop, e Expectation) 
 		}
 		return *e.BandwidthGbps >= CloseShare*reachable
 	}
-	switch p.Class {
-	case topology.ClassPIX, topology.ClassPXB, topology.ClassMemLocal, topology.ClassMemSocket:
-		return true
-	case topology.ClassMemRemote:
-		return r.Role == topology.RoleSoftware
-	}
-	return false
+	return near(p.Class) || p.Class == topology.ClassMemRemote && r.Role == topology.RoleSoftware
 }

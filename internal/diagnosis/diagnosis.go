@@ -41,6 +41,8 @@ const (
 	NoReference     Code = "no_reference"
 	ToolLimited     Code = "tool_limited"
 	RNICUnmeasured  Code = "rnic_unmeasured"
+
+	BaselineIncomplete Code = "baseline_incomplete"
 )
 
 // Codes of findings about the host itself, known before anything is measured.

@@ -330,5 +330,20 @@ func entries() []Entry {
 		},
 		Confirm: "The same files cannot be read by other programs either.",
 		Clears:  "The next run that can read them.",
+	}, {
+		Code:    BaselineIncomplete,
+		Finding: true,
+		Title:   "The baseline file does not know some of this host's paths",
+		Meaning: "The baseline file has figures for other paths of this host, but none for these: they are judged by the defaults.",
+		Causes: []string{
+			"A part or a setting differs from the hosts that were calibrated: the evidence says which.",
+			"The part was not usable when the host was calibrated.",
+		},
+		CheckFirst: []string{
+			"Read the differences: an MTU or a slot that differs by mistake is worth correcting.",
+			"Otherwise calibrate on a host of this kind and merge: `hostpingctl calibrate --merge OLD NEW --out FILE`.",
+		},
+		Confirm: "The differences name a part or a setting that this host really has.",
+		Clears:  "The next run with a baseline file that knows these paths.",
 	}}
 }

@@ -25,6 +25,7 @@ const (
 	maxSelfNoiseNs = 1e9
 	maxSpeedGTs    = 1024
 	maxLanes       = 32
+	maxSpreadShare = 10
 	maxUtilization = 100 // of 1; counters and rates disagree for a moment, but not by this much
 	maxReads       = 1000
 	maxTextInList  = 10000
@@ -251,6 +252,7 @@ func expectation(e *baseline.Expectation) error {
 		positive("bandwidth_gbps", e.BandwidthGbps, maxGbps),
 		maybe("latency_us", e.LatencyUs, 0, maxLatencyUs),
 		maybe("latency_above_close_us", e.LatencyAboveCloseUs, 0, maxLatencyUs),
+		maybe("spread_share", e.SpreadShare, 0, maxSpreadShare),
 		oneOf("source", e.Source, baseline.SourceDefault, baseline.SourceCalibration, baseline.SourceNone))
 }
 

@@ -1,0 +1,106 @@
+package baseline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/yuuki/hostping/internal/topology"
+)
+
+// Samples are the good reads of one path.
+type Samples struct {
+	BandwidthGbps []float64
+	LatencyUs     []float64 // p50 of each read
+}
+
+// FromSamples makes the baseline file of one host, c. Paths of one kind are
+// taken together; a kind without a bandwidth and a latency gets no entry.
+func FromSamples(h Hardware, c Calibration, samples map[topology.PathKey]Samples) (File, error) {
+	c.Fingerprint = Fingerprint(h)
+	f := File{Schema: SchemaID, Tool: c.Tool, Backend: h.Backend, Calibrations: []Calibration{c}}
+	for _, kind := range kinds(h, samples) {
+		var gbps, us []float64
+		for _, p := range kind.paths {
+			gbps = append(gbps, samples[p].BandwidthGbps...)
+			us = append(us, samples[p].LatencyUs...)
+		}
+		if len(gbps) == 0 || len(us) == 0 {
+			continue
+		}
+		f.Entries = append(f.Entries, Entry{Key: kind.key, Measured: []Measured{{
+			Paths: len(kind.paths), Bandwidth: figureOf(gbps), Latency: figureOf(us),
+		}}})
+	}
+	f.sort()
+	return f, f.Validate()
+}
+
+// kind is the paths of a host that have one key, in the topology's order.
+type kind struct {
+	key   Key
+	paths []topology.PathKey
+}
+
+// kinds groups the paths that have a bandwidth sample, nearest classes first.
+func kinds(h Hardware, samples map[topology.PathKey]Samples) []kind {
+	index := map[string]int{}
+	var list []kind
+	keys := Keys(h)
+	for _, p := range h.Topology.Paths {
+		if len(samples[p.Key()].BandwidthGbps) == 0 {
+			continue
+		}
+		key := keys[p.Key()]
+		i, ok := index[key.String()]
+		if !ok {
+			i = len(list)
+			index[key.String()] = i
+			list = append(list, kind{key: key})
+		}
+		list[i].paths = append(list[i].paths, p.Key())
+	}
+	slices.SortStableFunc(list, func(a, b kind) int { return compareKeys(a.key, b.key) })
+	return list
+}
+
+// Asymmetries lists the paths that are slower than the fastest of their kind
+// by more than the threshold, a share: parts that are built alike should
+// perform alike. The fastest is the reference and not the median, which a
+// fault that half of the paths cross would hold down. It says nothing about a
+// path without its like, or about a fault that all share.
+func Asymmetries(h Hardware, samples map[topology.PathKey]Samples, threshold float64) []string {
+	var lines []string
+	for _, kind := range kinds(h, samples) {
+		speed := func(p topology.PathKey) float64 { return median(samples[p].BandwidthGbps) }
+		fastest := slices.MaxFunc(kind.paths, func(a, b topology.PathKey) int { return cmp.Compare(speed(a), speed(b)) })
+		for _, p := range kind.paths {
+			if speed(p) < (1-threshold)*speed(fastest) {
+				lines = append(lines, fmt.Sprintf("%v carries %.3g Gb/s, its like %v %.3g", p, speed(p), fastest, speed(fastest)))
+			}
+		}
+	}
+	return lines
+}
+
+// BelowDefault lists the kinds of path that stay below the default
+// expectation as a whole, by more than the threshold: a limit of the
+// platform, or a fault that all of them share.
+func BelowDefault(h Hardware, samples map[topology.PathKey]Samples, threshold float64) []string {
+	defaults := Defaults(h.Topology)
+	var lines []string
+	for _, kind := range kinds(h, samples) {
+		var shares, gbps []float64
+		for _, p := range kind.paths {
+			if expected := defaults[p].BandwidthGbps; expected != nil {
+				gbps = append(gbps, samples[p].BandwidthGbps...)
+				shares = append(shares, median(samples[p].BandwidthGbps) / *expected)
+			}
+		}
+		if len(shares) > 0 && median(shares) < 1-threshold {
+			lines = append(lines, fmt.Sprintf("class %s (%d paths) carries %.3g Gb/s, %.0f %% of the default expectation",
+				kind.key.Class, len(kind.paths), median(gbps), 100*median(shares)))
+		}
+	}
+	return lines
+}
