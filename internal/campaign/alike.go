@@ -48,30 +48,37 @@ func within(a, b float64) bool { return min(a, b) >= (1-threshold())*max(a, b) }
 // threshold is what makes a path abnormal, and so what can be told apart.
 func threshold() float64 { return analyzer.DefaultThresholds().Path }
 
-// alike reports whether no path tells the two apart.
-func (l look) alike(other look) bool {
+// alike reports whether no path tells the two apart: no figure differs by the
+// threshold, and it is the same paths that the threshold calls slow or late
+// when compared with the healthy host. (Without the latter a fault too slight to
+// be one, on links that all good paths cross, would "explain" any single slow path.)
+func (l look) alike(other, healthy look) bool {
 	for i := range l.gbps {
-		if !within(l.gbps[i], other.gbps[i]) {
+		if !within(l.gbps[i], other.gbps[i]) || within(l.gbps[i], healthy.gbps[i]) != within(other.gbps[i], healthy.gbps[i]) {
 			return false
 		}
 	}
 	for i := range l.us {
-		if !within(l.us[i], other.us[i]) {
+		if !within(l.us[i], other.us[i]) || within(l.us[i], healthy.us[i]) != within(other.us[i], healthy.us[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// excuses reports whether everything that is slow or late in l is so in the other too.
-func (l look) excuses(other look) bool {
+// excuses reports whether everything that is slow or late in l is so in the
+// other too, so that l may be a part of what it shows.
+func (l look) excuses(other, healthy look) bool {
+	worse := func(mine, its, whole float64) bool {
+		return !within(mine, its) || within(its, whole) && !within(mine, whole)
+	}
 	for i := range l.gbps {
-		if l.gbps[i] < other.gbps[i] && !within(l.gbps[i], other.gbps[i]) {
+		if l.gbps[i] < other.gbps[i] && worse(l.gbps[i], other.gbps[i], healthy.gbps[i]) {
 			return false
 		}
 	}
 	for i := range l.us {
-		if l.us[i] > other.us[i] && !within(l.us[i], other.us[i]) {
+		if l.us[i] > other.us[i] && worse(l.us[i], other.us[i], healthy.us[i]) {
 			return false
 		}
 	}
@@ -304,13 +311,13 @@ func (g *gallery) search(truth []sim.Fault) ([]explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if seen.alike(g.healthy) {
+	if seen.alike(g.healthy, g.healthy) {
 		return []explanation{{}}, nil
 	}
 	var list explanations
 	suspects := g.possible(truth)
 	for _, s := range suspects {
-		if slices.ContainsFunc(s.looks, seen.alike) {
+		if slices.ContainsFunc(s.looks, func(l look) bool { return l.alike(seen, g.healthy) }) {
 			list.add(s.causes)
 		}
 	}
@@ -335,7 +342,7 @@ func (g *gallery) searchPairs(truth []sim.Fault, seen look, suspects []suspect) 
 	var able []strongest
 	for _, s := range suspects {
 		for i := len(s.looks) - 1; i >= 0; i-- {
-			if s.looks[i].excuses(seen) {
+			if s.looks[i].excuses(seen, g.healthy) {
 				able = append(able, strongest{s, i})
 				break
 			}
@@ -355,7 +362,7 @@ func (g *gallery) searchPairs(truth []sim.Fault, seen look, suspects []suspect) 
 				}
 				continue
 			}
-			if !a.looks[a.degree].and(b.looks[b.degree]).alike(seen) {
+			if !a.looks[a.degree].and(b.looks[b.degree]).alike(seen, g.healthy) {
 				continue
 			}
 			if g.mode == engine.ModeBusy { // service traffic gives way to faults
@@ -363,7 +370,7 @@ func (g *gallery) searchPairs(truth []sim.Fault, seen look, suspects []suspect) 
 				if err != nil {
 					return nil, err
 				}
-				if !exact.alike(seen) {
+				if !exact.alike(seen, g.healthy) {
 					continue
 				}
 			}
@@ -386,7 +393,7 @@ func (g *gallery) fitsDetour(seen look, a, b suspect) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if l.alike(seen) {
+		if l.alike(seen, g.healthy) {
 			return true, nil
 		}
 	}
