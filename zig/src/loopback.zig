@@ -238,7 +238,7 @@ const Probe = struct {
         var path_buffer: [128]u8 = undefined;
         const path = std.fmt.bufPrintSentinel(&path_buffer, "/sys/class/infiniband/{s}", .{self.deviceName()}, 0) catch unreachable;
         if (sysfs.exists(path))
-            return self.fail(.uverbs_missing, "ibv_get_device_list", errno, "the device has no uverbs file; load ib_uverbs", .{});
+            return self.fail(.uverbs_missing, "ibv_get_device_list", errno, "the device has no uverbs file; load ib_uverbs, or pass /dev/infiniband into the container", .{});
         return self.fail(.device_not_found, "ibv_get_device_list", errno, "no RDMA device of that name", .{});
     }
 
@@ -315,8 +315,9 @@ const Probe = struct {
     fn mapRegion(self: *Probe, bytes: usize) Error!Region {
         var refusal: RegionRefusal = undefined;
         return Region.mapHost(bytes, self.config.memory_node, self.config.flags & abi.flag_base_pages == 0, &refusal) catch {
-            if (refusal.reason.len == 0) return self.refuse(refusal.status, refusal.operation, refusal.errno);
-            return self.fail(refusal.status, refusal.operation, refusal.errno, "{s} (node {d}, {d} bytes)", .{ refusal.reason, self.config.memory_node, bytes });
+            const name = std.enums.tagName(E, @enumFromInt(refusal.errno)) orelse "unknown";
+            const reason = if (refusal.reason.len > 0) refusal.reason else name;
+            return self.fail(refusal.status, refusal.operation, refusal.errno, "{s} ({d} bytes on node {d})", .{ reason, bytes, self.config.memory_node });
         };
     }
 

@@ -181,6 +181,16 @@ test "memory that is refused under a low limit names the limit" {
     }
 }
 
+test "memory on a node that does not exist" {
+    var config = configFor("fake0");
+    config.memory_node = 1000;
+    const result = probe(.{}, &config);
+    try testing.expectEqual(.placement_failed, result.status);
+    try testing.expectEqualStrings("mbind", text(&result.failure.operation));
+    try testing.expect(std.mem.indexOf(u8, text(&result.failure.text), "on node 1000") != null);
+    try testing.expectEqual(0, fake.census().total());
+}
+
 test "GID choice and its one retry" {
     const cases = [_]struct { name: []const u8, script: fake.Script, index: i32 = -1, want: abi.Status, gid: ?u64, attempts: u32 }{
         .{ .name = "mlx5's table", .script = .{}, .want = .ok, .gid = 3, .attempts = 1 },
