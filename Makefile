@@ -91,6 +91,7 @@ zig:
 test-artefacts: zig test-packages
 	@$(ZIG) build test-artefacts -Dtarget=$(TARGET)
 	@$(GO_CGO) test -c $(GO_FLAGS) -o zig-out/test/native.test ./internal/native
+	@CGO_ENABLED=0 go build $(GO_FLAGS) -o zig-out/test/validate ./contrib/lab/validate
 
 runtime-packages:
 	@contrib/build/ensure-packages libibverbs1

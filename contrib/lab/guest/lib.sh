@@ -138,6 +138,9 @@ expect_exit() {
   fail "$* ended with $code, want $want"
 }
 
+# expect_valid SCHEMA FILE: a document of ours, against docs/SCHEMA.schema.json.
+expect_valid() { validate "/lab/schemas/$1.schema.json" "$2" || fail "${2##*/} is not valid against docs/$1.schema.json"; }
+
 # wait_until SECONDS COMMAND…: 0 as soon as the command succeeds, 1 when it has not within that time.
 wait_until() {
   local tries=$(($1 * 10))

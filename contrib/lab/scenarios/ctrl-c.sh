@@ -1,7 +1,7 @@
 #!/bin/sh
 # goal: Ctrl-C ends a run within 2 s with what was measured, as exit 4
 # method: SIGINT once the second RNIC is being probed; the report must hold the first one's paths and say why it ended
-# needs: hostpingctl
+# needs: hostpingctl validate
 # shellcheck source=../guest/lib.sh
 . /lab/lib.sh
 
@@ -18,6 +18,7 @@ took=$(awk -v a="$started" -v b="$(cut -d' ' -f1 /proc/uptime)" 'BEGIN { print b
 echo "ended with $code after $took s"
 [ "$code" -eq 4 ] || [ "$code" -eq 1 ] || fail "exit $code: $(cat "$RESULTS/stderr")"
 awk -v took="$took" 'BEGIN { exit !(took < 2) }' || fail "it took $took s to end"
+expect_valid report "$report"
 jq -e '.run.interrupted and (.unmeasured | any(.planned)) and (.measurements | length > 0)' "$report" >/dev/null ||
   fail 'the report does not show an interrupted run with some paths measured'
 jq -r '"\(.measurements | length) paths measured, \(.unmeasured | length) not; \(.run.end_reason)"' "$report"

@@ -2,7 +2,7 @@
 # goal: a device that vanishes while it is probed costs its own paths and nothing else
 # method: rdma link delete on the last RNIC while the fault-injecting provider keeps its probe going; its paths must be
 #         unmeasured as device_removed, and the others measured
-# needs: hostpingctl libibverbs-fault.so
+# needs: hostpingctl validate libibverbs-fault.so
 # deadline_s: 120
 # shellcheck source=../guest/lib.sh
 . /lab/lib.sh
@@ -18,6 +18,7 @@ code=0
 wait "$run" || code=$?
 echo "exit $code"
 [ "$code" -eq 4 ] || [ "$code" -eq 1 ] || fail "diagnose ended with $code: $(cat "$RESULTS/stderr")"
+expect_valid report "$report"
 expect 'unmeasured paths' 'rxe3 mem0 device_removed
 rxe3 mem1 device_removed' "$(jq -r '.unmeasured[] | select(.planned) | "\(.rnic) \(.endpoint) \(.reason)"' "$report" | sort)"
 expect 'measured paths of the others' 6 "$(jq '[.measurements[] | select(.rnic != "rxe3")] | length' "$report")"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # goal: one run on real verbs measures every path from every RNIC to every memory node
 # method: diagnose with --software-rnics; 4 RNICs x 2 memory nodes must all be in the report, with sane figures
-# needs: hostpingctl
+# needs: hostpingctl validate
 # deadline_s: 90
 # shellcheck source=../guest/lib.sh
 . /lab/lib.sh
@@ -13,6 +13,7 @@ cat "$RESULTS/stderr"
 # Software devices have no baseline: nothing to blame them by is 0 or 4. Emulated CPUs are noisy enough that siblings
 # may differ, so a diagnosis is shown, not failed; the scenario slow-device is about blame.
 [ "$code" -eq 0 ] || [ "$code" -eq 1 ] || [ "$code" -eq 4 ] || fail "diagnose ended with $code"
+expect_valid report "$report"
 jq -e '.schema == "hostping.report/v1" and .run.backend == "live" and .run.interrupted == false' "$report" >/dev/null ||
   fail 'the report has another schema, backend or an interruption'
 jq -r '.diagnoses[] | "diagnosis \(.code) \(.component)"' "$report"

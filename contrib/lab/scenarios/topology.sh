@@ -1,12 +1,13 @@
 #!/bin/sh
 # goal: the discovered topology is the one that QEMU was told to build
 # method: compare hostpingctl's RNICs, memory nodes and paths with those computed from the machine's description
-# needs: hostpingctl
+# needs: hostpingctl validate
 # shellcheck source=../guest/lib.sh
 . /lab/lib.sh
 
 expect_exit 0 hostpingctl topology --software-rnics --format json
 cp "$RESULTS/stdout" "$RESULTS/topology.json"
+expect_valid topology "$RESULTS/topology.json"
 
 # same WHAT WANTED_FILTER FOUND_FILTER: of the machine's facts, of the topology.
 same() {
