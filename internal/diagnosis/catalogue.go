@@ -15,7 +15,7 @@ type Entry struct {
 }
 
 // All returns the catalogue, in the order in which an operator should see the codes.
-func All() []Entry { return entries() }
+func All() []Entry { return append(entries(), hostEntries()...) }
 
 // Lookup returns the entry of a code.
 func Lookup(code Code) (Entry, bool) {

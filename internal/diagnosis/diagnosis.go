@@ -48,11 +48,24 @@ const (
 // Codes of findings about the host itself, known before anything is measured.
 const (
 	TopologyUnreadable Code = "topology_unreadable"
+	CharDevMissing     Code = "chardev_missing"
+	NetdevInOtherNetns Code = "netdev_in_other_netns"
+	NoUsableGID        Code = "no_usable_gid"
+	NoSubnetManager    Code = "no_subnet_manager"
+	MemlockLimit       Code = "memlock_limit"
+	ACSUnknown         Code = "acs_unknown"
+	SlotLimited        Code = "slot_limited"
+	OddFirmware        Code = "odd_firmware"
+	OddMTU             Code = "odd_mtu"
+	OddMaxReadRequest  Code = "odd_max_read_request"
+	OddMaxPayload      Code = "odd_max_payload"
 )
 
 // OfHost reports whether the code is a finding about the host itself. No
 // measurement leads to it, so a report that is judged anew keeps it as it is.
-func (c Code) OfHost() bool { return c == TopologyUnreadable }
+func (c Code) OfHost() bool {
+	return slices.ContainsFunc(hostEntries(), func(e Entry) bool { return e.Code == c })
+}
 
 // Severity orders diagnoses for an operator.
 type Severity string

@@ -316,21 +316,6 @@ func entries() []Entry {
 		Confirm: "`ibv_devinfo` and a loopback with `ib_write_bw` on this device fail as well.",
 		Clears:  "The next run that measures a path of the RNIC.",
 	}, {
-		Code:    TopologyUnreadable,
-		Finding: true,
-		Title:   "Parts of the topology could not be read",
-		Meaning: "Some files of sysfs could not be read, or what they hold makes no sense. What they would tell is unknown, and the topology may lack parts.",
-		Causes: []string{
-			"The program runs in a container or under a policy that hides files of the host.",
-			"A device is failing: its files are there, and reading them gives errors.",
-		},
-		CheckFirst: []string{
-			"Read the files that the finding names, as the same user.",
-			"Compare `hostpingctl topology` with what `lspci -tv` shows.",
-		},
-		Confirm: "The same files cannot be read by other programs either.",
-		Clears:  "The next run that can read them.",
-	}, {
 		Code:    BaselineIncomplete,
 		Finding: true,
 		Title:   "The baseline file does not know some of this host's paths",

@@ -36,6 +36,9 @@ type Options struct {
 	// With another Sysfs, Procfs and Dev are not made up: what they tell of this host
 	// says nothing about another.
 	Dev string
+	// AllMemoryNodes lists NUMA nodes that have memory and no CPUs (HBM, CXL) as endpoints
+	// too. A GPU's own memory never is one.
+	AllMemoryNodes bool
 	// SoftwareRNICs places soft-RoCE devices at their netdev's PCI function and
 	// makes them usable.
 	SoftwareRNICs bool
@@ -49,12 +52,10 @@ type Host struct {
 	LinkDirs map[string]string
 	// VerbsNodes maps an RDMA device's name to its node below /dev/infiniband ("uverbs0").
 	VerbsNodes map[string]string
-	Findings   []diagnosis.Finding
+	// P2P is what configuration space says about the way of peer traffic.
+	P2P      P2P
+	Findings []diagnosis.Finding
 }
-
-// CodeUnreadable is the finding that some files could not be read or make no
-// sense, so that the topology has gaps.
-const CodeUnreadable = diagnosis.TopologyUnreadable
 
 // Discover reads the host. When there is no RDMA device the error is
 // ErrNoRDMAClass or ErrNoRDMADevices, and Host still holds the rest.
@@ -70,7 +71,10 @@ func Discover(o Options) (Host, error) {
 	if err != nil {
 		return Host{}, fmt.Errorf("sysfs at %s contradicts itself: %w", r.sysfs, err)
 	}
-	host := Host{Topology: t, LinkDirs: map[string]string{}, VerbsNodes: r.verbsNodes, Findings: r.findings()}
+	host := Host{
+		Topology: t, LinkDirs: map[string]string{}, VerbsNodes: r.verbsNodes,
+		P2P: r.peerSettings(t), Findings: r.findings(t, links),
+	}
 	for hop, address := range links {
 		host.LinkDirs[hop] = filepath.Join(r.sysfs, r.pci[address].dir)
 	}
@@ -80,8 +84,8 @@ func Discover(o Options) (Host, error) {
 // open makes the reader of a host; done closes it.
 func open(o Options) (r *reader, done func(), err error) {
 	r = &reader{
-		sysfs: cmp.Or(o.Sysfs, "/sys"), dev: o.Dev, softwareRNICs: o.SoftwareRNICs,
-		verbsNodes: map[string]string{}, pci: map[string]*pciFunction{},
+		sysfs: cmp.Or(o.Sysfs, "/sys"), dev: o.Dev, softwareRNICs: o.SoftwareRNICs, allMemoryNodes: o.AllMemoryNodes,
+		verbsNodes: map[string]string{}, images: map[string]string{}, pci: map[string]*pciFunction{},
 	}
 	procfs := o.Procfs
 	if o.Sysfs == "" && o.SysFiles == nil {
@@ -120,9 +124,12 @@ type reader struct {
 	sys, proc     *tree  // proc is nil when there is none
 	dev           string // "" looks for no device nodes
 	softwareRNICs bool
+	// allMemoryNodes makes endpoints of nodes without CPUs.
+	allMemoryNodes bool
 
 	nodes      []node
 	verbsNodes map[string]string
+	images     map[string]string       // RDMA device to system image GUID
 	pci        map[string]*pciFunction // by address; every function is read once
 	rnics      []topology.RNIC
 	gpus       []topology.GPU
@@ -145,7 +152,7 @@ func (r *reader) inventory() topology.Inventory {
 		inv.PCI = append(inv.PCI, f.PCIDevice)
 	}
 	for _, n := range r.nodes {
-		if n.isEndpoint() {
+		if n.isEndpoint() || r.allMemoryNodes && n.isPlainMemory() && !r.hasCoherentGPU() {
 			inv.MemoryNodes = append(inv.MemoryNodes, n.endpoint())
 		}
 	}
@@ -160,16 +167,4 @@ func (r *reader) problem(err error) {
 	if len(r.problems) < maxProblems {
 		r.problems = append(r.problems, err.Error())
 	}
-}
-
-func (r *reader) findings() []diagnosis.Finding {
-	if len(r.problems) == 0 {
-		return []diagnosis.Finding{}
-	}
-	return []diagnosis.Finding{{
-		Code:     CodeUnreadable,
-		Summary:  "some files of sysfs could not be read or make no sense: what they hold is unknown",
-		Evidence: r.problems,
-		Hint:     "look at the files named; a failing device or a tight container often is behind them",
-	}}
 }

@@ -92,3 +92,9 @@ func (r *reader) nvidiaModel(address string) string {
 	}
 	return ""
 }
+
+// hasCoherentGPU reports whether a GPU's memory is NUMA nodes of the host: then
+// its nodes without CPUs are the GPUs' own.
+func (r *reader) hasCoherentGPU() bool {
+	return slices.ContainsFunc(r.gpus, func(g topology.GPU) bool { return topology.IsCoherentGPU(r.pci[g.PCI].PCIDevice) })
+}

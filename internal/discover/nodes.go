@@ -14,8 +14,10 @@ import (
 type node struct {
 	id     int
 	cpus   cpuSet
-	socket *int // physical package of its CPUs
+	socket *int // physical package of its CPUs; without CPUs that of the nearest
 	bytes  *int64
+	// distances are those to the nodes, by node; nil is unknown.
+	distances map[int]int
 }
 
 // isEndpoint reports whether the node has both CPUs and memory. Memory that
@@ -24,8 +26,13 @@ func (n node) isEndpoint() bool {
 	return len(n.cpus) > 0 && (n.bytes == nil || *n.bytes > 0)
 }
 
+// isPlainMemory reports whether the node is memory alone: HBM, CXL, or a GPU's.
+func (n node) isPlainMemory() bool { return len(n.cpus) == 0 && n.bytes != nil && *n.bytes > 0 }
+
 func (n node) endpoint() topology.MemoryNode {
-	return topology.MemoryNode{ID: fmt.Sprintf("mem%d", n.id), NUMANode: n.id, Socket: n.socket, Bytes: n.bytes}
+	return topology.MemoryNode{
+		ID: fmt.Sprintf("mem%d", n.id), NUMANode: n.id, Socket: n.socket, Bytes: n.bytes, Distances: n.distances,
+	}
 }
 
 const (
@@ -53,6 +60,44 @@ func (r *reader) readNodes() {
 		r.nodes = append(r.nodes, n)
 	}
 	slices.SortFunc(r.nodes, func(a, b node) int { return a.id - b.id })
+	for i := range r.nodes {
+		r.readDistances(&r.nodes[i])
+	}
+	for i := range r.nodes {
+		if n := &r.nodes[i]; len(n.cpus) == 0 {
+			n.socket = r.nearestSocket(*n)
+		}
+	}
+}
+
+// readDistances reads a node's line of the firmware's distance table: one
+// figure for each node that is online, in their order.
+func (r *reader) readDistances(n *node) {
+	figures := read(r, path.Join(nodesDir, fmt.Sprintf("node%d", n.id), "distance"), parseDistances)
+	if len(figures) != len(r.nodes) {
+		return // of other nodes than those that are listed
+	}
+	n.distances = make(map[int]int, len(figures))
+	for i, figure := range figures {
+		n.distances[r.nodes[i].id] = figure
+	}
+}
+
+// nearestSocket is the package of the nearest nodes with CPUs, nil when the
+// distances do not tell one from another.
+func (r *reader) nearestSocket(n node) (socket *int) {
+	nearest := 256 // above any distance
+	for _, other := range r.nodes {
+		distance, known := n.distances[other.id]
+		switch {
+		case !known || len(other.cpus) == 0:
+		case distance < nearest:
+			nearest, socket = distance, other.socket
+		case distance == nearest && (socket == nil || other.socket == nil || *socket != *other.socket):
+			socket = nil
+		}
+	}
+	return socket
 }
 
 // readOnlyNode is for kernels without NUMA: all CPUs and all memory are one node.

@@ -18,11 +18,11 @@ import (
 // and GPUs want to know besides.
 type pciFunction struct {
 	topology.PCIDevice
-	dir            string // in sysfs
-	subsystem      string // "15b3:0087"
-	driver         string
-	maxReadRequest *int
-	cpus           cpuSet // local_cpulist
+	dir       string // in sysfs
+	subsystem string // "15b3:0087"
+	driver    string
+	config    configSpace
+	cpus      cpuSet // local_cpulist
 }
 
 var (
@@ -88,16 +88,14 @@ func (r *reader) readOne(dir, hostBridge string, above *pciFunction, bridge bool
 	f.driver = r.linkName(in("driver"))
 	f.PhysFn = r.linkName(in("physfn"))
 
-	var capability *pcieCapability
 	if space, err := r.sys.bytes(in("config")); err == nil {
-		capability = parseConfig(space)
+		f.config = parseConfig(space)
 	} else {
 		r.unread(err)
 	}
 	switch {
-	case capability != nil:
-		f.Type = capability.kind
-		f.maxReadRequest = &capability.maxReadRequest
+	case f.config.express != nil:
+		f.Type = f.config.express.kind
 	case bridge:
 		f.Type = f.bridgeType(above)
 	default:

@@ -19,7 +19,6 @@ import (
 const (
 	rdmaDir  = "class/infiniband"
 	verbsDir = "class/infiniband_verbs"
-	netDir   = "class/net"
 )
 
 // readVerbsNodes maps RDMA devices to their uverbs nodes.
@@ -56,6 +55,8 @@ func (r *reader) readRNICs() error {
 	if len(r.rnics) == 0 {
 		return ErrNoRDMADevices
 	}
+	r.readLAGs()
+	r.findSharedPorts()
 	return nil
 }
 
@@ -65,6 +66,7 @@ type rdmaDevice struct {
 	dir      string       // of the RDMA device itself
 	parent   string       // directory of the device that it stands on, "" when virtual
 	function *pciFunction // nil when it stands on none
+	iWARP    bool
 	ports    []int
 }
 
@@ -83,6 +85,10 @@ func (r *reader) readDevice(name string) {
 	}
 	d.parent = r.parentOf(d.dir)
 	d.function = r.readFunction(d.parent)
+	d.iWARP = read(r, path.Join(d.dir, "node_type"), word) == "4: RNIC"
+	if image := read(r, path.Join(d.dir, "sys_image_guid"), word); strings.Trim(image, "0:") != "" {
+		r.images[name] = image
+	}
 
 	ports, err := r.sys.list(path.Join(d.dir, "ports"))
 	if err != nil {
@@ -142,23 +148,34 @@ func (r *reader) describe(d rdmaDevice, port int) topology.RNIC {
 		rnic.Driver = r.linkName(path.Join(d.parent, "driver"))
 		return rnic
 	}
-	rnic.PCI, rnic.Driver, rnic.MaxReadRequest = f.Address, f.driver, f.maxReadRequest
+	rnic.PCI, rnic.Driver, rnic.Model = f.Address, f.driver, f.model()
+	if e := f.config.express; e != nil {
+		rnic.MaxReadRequest, rnic.MaxPayload = new(e.maxReadRequest), new(e.maxPayload)
+	}
 	switch {
 	case strings.Contains(path.Base(d.parent), ".sf."):
 		rnic.Function = topology.FunctionSF
 	case f.PhysFn != "" || f.isVirtual():
 		rnic.Function = topology.FunctionVF
 	}
-	if f.Vendor+":"+f.Device == "15b3:1021" && f.subsystem == "15b3:0087" { // HGX B200
+	if f.model() == "15b3:1021" && f.subsystem == "15b3:0087" { // HGX B200
 		rnic.Role = topology.RoleNVSwitchMgmt
 	}
 	return rnic
 }
 
+// model is the function's vendor and device id, "" when either is unknown.
+func (f *pciFunction) model() string {
+	if f.Vendor == "" || f.Device == "" {
+		return ""
+	}
+	return f.Vendor + ":" + f.Device
+}
+
 // isVirtual tells a VF by its id, which is all that a guest can see. The ids
 // are those of mlx5 (pci_device_id table of the driver).
 func (f *pciFunction) isVirtual() bool {
-	switch f.Vendor + ":" + f.Device {
+	switch f.model() {
 	case "15b3:1014", "15b3:1016", "15b3:1018", "15b3:101a", "15b3:101c", "15b3:101e":
 		return true
 	}
@@ -171,7 +188,7 @@ func (r *reader) softwareDriver(d rdmaDevice) string {
 	if r.sys.exists(path.Join(d.dir, "parent")) {
 		return "rdma_rxe"
 	}
-	if read(r, path.Join(d.dir, "node_type"), word) == "4: RNIC" {
+	if d.iWARP {
 		return "siw"
 	}
 	return ""
@@ -186,16 +203,15 @@ func (r *reader) readPort(d rdmaDevice, port int) topology.RNIC {
 		// A port without link goes on naming a rate that it does not have.
 		rnic.RateGbps = read(r, path.Join(dir, "rate"), parseRate)
 	}
-	rnic.Netdevs = r.netdevs(d, dir, port)
-	if rnic.LinkLayer == "Ethernet" && len(rnic.Netdevs) > 0 {
-		if mtu := read(r, path.Join(netDir, rnic.Netdevs[0], "mtu"), strconv.Atoi); mtu > 0 {
-			rnic.MTU = rdmaMTU(mtu)
-		}
-	}
+	rnic.PhysState = read(r, path.Join(dir, "phys_state"), parsePhysState)
+	rnic.AdminUp = portEnabled(rnic.LinkLayer, rnic.PhysState)
+	gids := r.readGIDs(dir)
+	rnic.Netdevs = r.netdevs(d, port, gids)
+	r.readNetdev(&rnic)
 	if rnic.Role == topology.RoleSoftware && r.softwareRNICs {
 		r.placeSoftware(&rnic)
 	}
-	if why := r.unusable(rnic); why != "" {
+	if why := r.unusable(d, rnic, gids); why != "" {
 		rnic.Usable, rnic.Reason = false, why
 	}
 	return rnic
@@ -220,51 +236,49 @@ func (r *reader) placeSoftware(rnic *topology.RNIC) {
 	rnic.NUMANode, rnic.Socket = r.locate(f)
 }
 
-// netdevs lists the port's network devices: those of the device that it
-// stands on, and those that its first GIDs belong to, such as a bond.
-func (r *reader) netdevs(d rdmaDevice, portDir string, port int) []string {
-	var names []string
-	if d.parent == "" {
-		if name := read(r, path.Join(d.dir, "parent"), word); name != "" {
-			names = append(names, name)
+// portEnabled reports whether an InfiniBand port is meant to be up: its physical state tells.
+func portEnabled(linkLayer, physState string) *bool {
+	if linkLayer != "InfiniBand" || physState == "" || physState == "Sleep" {
+		return nil
+	}
+	return new(physState != "Disabled")
+}
+
+// findSharedPorts joins the functions of Socket Direct adapters: the same system
+// image and function number on different buses are two ways to one port.
+func (r *reader) findSharedPorts() {
+	type port struct {
+		image, function string
+		number          int
+	}
+	legs := map[port][]int{}
+	for i, rnic := range r.rnics {
+		_, function, ok := strings.Cut(rnic.PCI, ".")
+		if ok && rnic.Function == topology.FunctionPF && r.images[rnic.Name] != "" {
+			p := port{r.images[rnic.Name], function, rnic.Port}
+			legs[p] = append(legs[p], i)
 		}
-	} else if all, err := r.sys.list(path.Join(d.parent, "net")); err == nil {
-		slices.SortFunc(all, topology.CompareNatural)
-		for _, name := range all {
-			if len(d.ports) == 1 || r.onPort(path.Join(d.parent, "net", name), port) {
-				names = append(names, name)
+	}
+	for _, same := range legs {
+		for _, i := range same {
+			for _, j := range same {
+				if i != j && !sameSlot(r.rnics[i].PCI, r.rnics[j].PCI) {
+					r.rnics[i].SamePort = append(r.rnics[i].SamePort, r.rnics[j].ID)
+				}
 			}
 		}
 	}
-	const slots = 16 // more than one address of each kind; a table may have 256
-	for slot := range slots {
-		// An empty slot cannot be read, which is no problem.
-		name, err := r.sys.text(path.Join(portDir, "gid_attrs/ndevs", strconv.Itoa(slot)))
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err != nil || name == "" || slices.Contains(names, name) {
-			continue
-		}
-		if name, err = word(name); err == nil && !strings.ContainsAny(name, "/ ") {
-			names = append(names, name)
-		}
-	}
-	if names == nil {
-		return []string{}
-	}
-	return names
 }
 
-// onPort reports whether a netdev belongs to a port of a device with several.
-func (r *reader) onPort(dir string, port int) bool {
-	n, err := r.sys.text(path.Join(dir, "dev_port"))
-	return err == nil && n == strconv.Itoa(port-1)
-}
+// Reasons why a device is not probed. Each begins with a word that stays the same.
+const (
+	reasonOtherNetns = "netdev_in_other_netns: none of its network devices is in this network namespace"
+	reasonNoGID      = "no_usable_gid: no entry of its GID table can carry RoCE v2; give its network device an IP address"
+	reasonSwitchdev  = "no_usable_gid: in switchdev mode the physical function has no GIDs; use its virtual functions"
+)
 
 // unusable says why a port cannot be probed, "" when nothing stands in the way.
-// Each reason begins with a word that stays the same.
-func (r *reader) unusable(rnic topology.RNIC) string {
+func (r *reader) unusable(d rdmaDevice, rnic topology.RNIC, gids gidTable) string {
 	switch {
 	case rnic.Role == topology.RoleNVSwitchMgmt:
 		return "nvswitch_management: a function of the GPU switch, no NIC"
@@ -272,12 +286,28 @@ func (r *reader) unusable(rnic topology.RNIC) string {
 		return "software_rnic: probed with --software-rnics only"
 	case rnic.Driver == "efa" || rnic.Driver == "usnic_verbs":
 		return "unsupported_by_device" // no reliable connections
+	case d.iWARP:
+		return "unsupported_by_device: iWARP connects by the RDMA connection manager alone"
 	case rnic.State == "":
 		return "port_state_unknown: the port's state cannot be read"
 	case rnic.State != "ACTIVE":
 		return "port_not_active: the port is " + rnic.State
+	case rnic.PhysState != "" && rnic.PhysState != "LinkUp":
+		return "port_not_active: its physical link is " + rnic.PhysState
+	case rnic.LinkLayer == "Ethernet" && len(rnic.Netdevs) == 0 && r.sys.exists(netDir):
+		return reasonOtherNetns
+	case rnic.LinkLayer == "Ethernet" && gids.rocev2 != nil && !*gids.rocev2:
+		if r.isSwitchdev(rnic) {
+			return reasonSwitchdev
+		}
+		return reasonNoGID
 	}
 	return r.inaccessible(rnic.Name)
+}
+
+func deviceExists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // inaccessible says why programs cannot open a device.
@@ -290,7 +320,7 @@ func (r *reader) inaccessible(name string) string {
 		return "not_accessible: the kernel offers no verbs node for it; load ib_uverbs"
 	}
 	file := filepath.Join(r.dev, "infiniband", node)
-	if _, err := os.Stat(file); err != nil {
+	if !deviceExists(file) {
 		return fmt.Sprintf("not_accessible: %s is missing; give it to the container, or check udev", file)
 	}
 	if err := unix.Access(file, unix.R_OK|unix.W_OK); err != nil {

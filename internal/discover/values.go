@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // The parsers turn the text of one sysfs file into a value. nil without an
@@ -62,6 +63,28 @@ func parseState(text string) (string, error) {
 		return "", fmt.Errorf("%q is no port state", text)
 	}
 	return word, nil
+}
+
+// parsePhysState reads an RDMA port's physical state: the word of "5: LinkUp".
+func parsePhysState(text string) (string, error) {
+	_, state, ok := strings.Cut(text, ":")
+	state = strings.TrimSpace(state)
+	if state == "<unknown>" {
+		return "", nil
+	}
+	if !ok || state == "" || strings.ContainsFunc(state, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' }) {
+		return "", fmt.Errorf("%q is no physical state", text)
+	}
+	return state, nil
+}
+
+// parseInterfaceUp reads a netdev's flags, such as "0x1003": the lowest bit is IFF_UP.
+func parseInterfaceUp(text string) (*bool, error) {
+	flags, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
+	if err != nil {
+		return nil, fmt.Errorf("%q are no interface flags", text)
+	}
+	return new(flags&1 != 0), nil
 }
 
 // parseNUMANode reads numa_node. -1 is the kernel's unknown.
@@ -129,6 +152,19 @@ func (s cpuSet) meets(other cpuSet) bool {
 	})
 }
 
+// parseDistances reads a node's distances: "10 21".
+func parseDistances(text string) ([]int, error) {
+	var figures []int
+	for field := range strings.FieldsSeq(text) {
+		figure, err := strconv.Atoi(field)
+		if err != nil || figure < 1 || figure > 255 {
+			return nil, fmt.Errorf("%q are no distances", text)
+		}
+		figures = append(figures, figure)
+	}
+	return figures, nil
+}
+
 // parseMemTotal finds MemTotal in a node's meminfo ("Node 0 MemTotal: 772432 kB")
 // or the host's, in bytes.
 func parseMemTotal(text string) (*int64, error) {
@@ -169,4 +205,29 @@ func parsePackage(text string) (*int, error) {
 		return nil, nil
 	}
 	return new(int(id)), nil
+}
+
+// parseMemlock finds the soft limit in /proc/<pid>/limits, in bytes; nil where there is none or no such line.
+func parseMemlock(limits string) *int64 {
+	for line := range strings.Lines(limits) {
+		rest, ok := strings.CutPrefix(line, "Max locked memory")
+		if fields := strings.Fields(rest); ok && len(fields) > 0 {
+			if limit, err := strconv.ParseInt(fields[0], 10, 64); err == nil && limit >= 0 {
+				return &limit
+			}
+		}
+	}
+	return nil
+}
+
+// mayLock reports whether the effective capabilities in /proc/<pid>/status hold CAP_IPC_LOCK.
+func mayLock(status string) bool {
+	const ipcLock = 14 // include/uapi/linux/capability.h
+	for line := range strings.Lines(status) {
+		if mask, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			bits, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+			return err == nil && bits>>ipcLock&1 == 1
+		}
+	}
+	return false
 }

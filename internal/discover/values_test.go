@@ -123,9 +123,10 @@ func TestParseConfig(t *testing.T) {
 			0x62: topology.PCIDownstream, 0x72: topology.PCIBridge, 0x92: topology.PCIEndpoint,
 		} {
 			got := parseConfig(space(256, flags, 0x40, 0x60))
-			require.NotNil(t, got)
-			assert.Equal(t, want, got.kind, "flags %#x", flags)
-			assert.Equal(t, 4096, got.maxReadRequest)
+			require.NotNil(t, got.express)
+			assert.Equal(t, want, got.express.kind, "flags %#x", flags)
+			assert.Equal(t, 4096, got.express.maxReadRequest)
+			assert.Equal(t, 128, got.express.maxPayload)
 		}
 	})
 	unknown := map[string][]byte{
@@ -138,7 +139,7 @@ func TestParseConfig(t *testing.T) {
 		"capability cut in half": space(256, 0x42, 0x60)[:0x68],
 	}
 	for name, config := range unknown {
-		t.Run(name, func(t *testing.T) { assert.Nil(t, parseConfig(config)) })
+		t.Run(name, func(t *testing.T) { assert.Nil(t, parseConfig(config).express) })
 	}
 }
 
@@ -173,8 +174,8 @@ func FuzzParsers(f *testing.F) {
 		}
 		_, _ = parseState(text)
 		_, _ = parseHexID(text)
-		if c := parseConfig([]byte(text)); c != nil {
-			assert.NotEmpty(t, c.kind)
-		}
+		_, _ = parsePhysState(text)
+		_, _ = parseInterfaceUp(text)
+		_ = usableGID(text)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/baseline"
 	"github.com/yuuki/hostping/internal/discover"
 	"github.com/yuuki/hostping/internal/engine"
@@ -54,6 +55,7 @@ func Open(_ context.Context, opts Options) (run.Host, error) {
 		Baselines:   expected,
 		Prober:      NewProber(found.Topology, found.LinkDirs, native.Loopback),
 		Monitor:     monitor.NewIdleCheck(found.Topology, "/sys", monitor.Options{Thresholds: opts.Idle}),
+		P2P:         analyzer.P2PSettings(found.P2P),
 		Findings:    found.Findings,
 		Limits:      engine.Limits{Parallel: engine.DefaultParallel(runtime.NumCPU())},
 		LockPath:    LockPath,

@@ -26,7 +26,7 @@ func gpuClass(r *RNIC, at place, g *GPU, gpu place) Class {
 		return ClassPIX
 	}
 	switch {
-	case coherentGPU(gpu.device):
+	case gpu.device != nil && IsCoherentGPU(*gpu.device):
 		return ClassC2C
 	case at.isolated() && gpu.isolated():
 		return ClassVirt
@@ -42,11 +42,11 @@ func gpuClass(r *RNIC, at place, g *GPU, gpu place) Class {
 	return ClassVirt
 }
 
-// coherentGPU reports whether the GPU hangs on its CPU by NVLink-C2C, so that
+// IsCoherentGPU reports whether the GPU hangs on its CPU by NVLink-C2C, so that
 // PCIe beyond the root complex is not the way to its memory: Grace Hopper and
 // Grace Blackwell modules, by the ids under 10de in the PCI ID repository.
-func coherentGPU(d *PCIDevice) bool {
-	if d == nil || d.Vendor != "10de" {
+func IsCoherentGPU(d PCIDevice) bool {
+	if d.Vendor != "10de" {
 		return false
 	}
 	switch d.Device {

@@ -38,7 +38,7 @@ func (l pciLink) describe(hop *Hop) {
 		hop.Trust = TrustStatic
 	}
 
-	made := l.lower.emulatedPort() || l.upper.emulatedPort()
+	made := l.lower.IsEmulatedPort() || l.upper.IsEmulatedPort()
 	if made {
 		hop.Trust = TrustNonsense
 		upper = PCILink{}
@@ -53,9 +53,9 @@ func (l pciLink) describe(hop *Hop) {
 	}
 }
 
-// emulatedPort reports whether a hypervisor invents the port's link: Amazon's
+// IsEmulatedPort reports whether a hypervisor invents the port's link: Amazon's
 // bridges, QEMU's own, and the TI switch that QEMU models.
-func (d *PCIDevice) emulatedPort() bool {
+func (d *PCIDevice) IsEmulatedPort() bool {
 	if d == nil || d.Type == PCIEndpoint {
 		return false
 	}

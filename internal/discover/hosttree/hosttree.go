@@ -12,12 +12,18 @@
 //	      net ens9                             a netdev without RDMA
 //	rxe rxe0 on ens9                           a soft-RoCE device
 //
+// Also: "node 0 ... distance 10,21" (to the nodes in order), "proc pid 4026531836" (the reader's PID
+// namespace; this is the host's own).
+//
 // The types are root_port, upstream, downstream, bridge, nic, gpu and other.
 // More words of a function: "class 020700", "sub 15b3:0087", "driver vfio-pci",
 // "node -1", "pf 17:00.0" (it is a VF of that), "config short" (cut as for
-// plain users), "config none". Without a link it has no link files.
-// More words of an RDMA device: a state ("DOWN", "INIT"), "ib", "port 2",
-// "sf mlx5_core.sf.4", "fw 28.39.1002", "mtu 1500".
+// plain users), "config basic" (without the extended space), "config none", "acs on", "acs off",
+// "ats on", "ats off" (without: no such capability), "mps 256", "mrrs 4096". Without a link it has
+// no link files.
+// More words of an RDMA device: a state ("DOWN", "INIT"), "ib", "iwarp", "off" (its netdev is not up),
+// "port 2", "sf mlx5_core.sf.4", "fw 28.39.1002", "mtu 1500", "image 0200:5eff:fe00:0001" (GUID),
+// "gids none" (an empty table), "gids v1", "net none". A RoCE device without "net" gets one of its own.
 //
 // Lines that begin with a path change single files after all else is written:
 //
@@ -181,7 +187,9 @@ type parser struct {
 	ports map[string]string // RDMA device to folder
 	nets  map[string]string // netdev to folder
 	verbs int
-	edits []func()
+	// addresses counts the ports that got one.
+	addresses int
+	edits     []func()
 }
 
 // frame is a line that others can stand below.
@@ -215,6 +223,11 @@ func (p *parser) line(line string) error {
 		return p.bus(indent, words)
 	case words[0] == "rdma":
 		return p.rdma(words)
+	case words[0] == "proc" && len(words) == 3 && words[1] == "pid":
+		p.tree.links["proc/self"] = "1000"
+		p.tree.folders["proc/1000/ns"] = true
+		p.tree.links["proc/1000/ns/pid"] = "pid:[" + words[2] + "]"
+		return nil
 	case words[0] == "net" && len(words) == 2:
 		return p.net(words[1], "9000")
 	case words[0] == "rxe" && len(words) == 4 && words[2] == "on":
@@ -262,7 +275,7 @@ func (p *parser) node(words []string) error {
 	if len(words) < 2 {
 		return fmt.Errorf("node needs a number")
 	}
-	options, err := pairs(words[2:], "cpus", "package", "memory")
+	options, err := pairs(words[2:], "cpus", "package", "memory", "distance")
 	if err != nil {
 		return err
 	}
@@ -272,6 +285,9 @@ func (p *parser) node(words []string) error {
 	}
 	dir := "sys/devices/system/node/node" + words[1]
 	p.file(dir+"/meminfo", fmt.Sprintf("Node %s MemTotal: %14d kB\nNode %s MemFree: %15d kB", words[1], gib<<20, words[1], gib<<19))
+	if distance := options["distance"]; distance != "" {
+		p.file(dir+"/distance", strings.ReplaceAll(distance, ",", " "))
+	}
 	if options["cpus"] == "-" {
 		p.file(dir+"/cpulist", "")
 		return nil
@@ -324,7 +340,7 @@ func (p *parser) function(indent int, words []string) error {
 	if len(rest) > 0 && link.MatchString(rest[0]) {
 		current, rest = rest[0], rest[1:]
 	}
-	options, err := pairs(rest, "max", "class", "sub", "driver", "node", "pf", "config")
+	options, err := pairs(rest, "max", "class", "sub", "driver", "node", "pf", "config", "acs", "ats", "mps", "mrrs")
 	if err != nil {
 		return err
 	}
@@ -370,11 +386,14 @@ func (p *parser) function(indent int, words []string) error {
 	}
 	p.link(f.dir, "current", current)
 	p.link(f.dir, "max", option("max", current))
-	switch option("config", "full") {
-	case "full":
-		p.tree.files[f.dir+"/config"] = configSpace(defaults.port)
-	case "short":
-		p.tree.files[f.dir+"/config"] = configSpace(defaults.port)[:64]
+	payload, errPayload := exponent(option("mps", "256"))
+	request, errRequest := exponent(option("mrrs", "512"))
+	if errPayload != nil || errRequest != nil {
+		return fmt.Errorf("mps %q, mrrs %q: a size is 128, 256, ... 4096", options["mps"], options["mrrs"])
+	}
+	space := configSpace(defaults.port, payload, request, options["acs"], options["ats"])
+	if length, ok := map[string]int{"full": 4096, "basic": 256, "short": 64}[option("config", "full")]; ok {
+		p.tree.files[f.dir+"/config"] = space[:length]
 	}
 	p.tree.links["sys/bus/pci/devices/"+name] = relative("sys/bus/pci/devices", f.dir)
 	return nil
@@ -393,16 +412,43 @@ var functionTypes = map[string]struct {
 	"other":      {"ff0000", "none", 0},
 }
 
-// configSpace is a function's configuration space: nothing in it but a PCI
-// Express capability of this port type, with read requests of 512 bytes.
-func configSpace(port byte) string {
-	space := make([]byte, 256)
+// configSpace is a function's configuration space with nothing in it but its PCI Express
+// capability and, where asked for, those of ACS and ATS.
+func configSpace(port, payload, request byte, acs, ats string) string {
+	space := make([]byte, 4096)
 	space[0x06] = 1 << 4
 	space[0x34] = 0x60
 	space[0x60] = 0x10
 	space[0x62] = port<<4 | 2
-	space[0x69] = 2 << 4
+	space[0x68] = payload << 5
+	space[0x69] = request << 4
+	at := 0x100
+	extended := func(id byte, control uint16, setting string) {
+		if setting == "" {
+			return
+		}
+		if at > 0x100 {
+			space[0x103] = byte(at >> 4) // the capability before leads here
+		}
+		space[at], space[at+2] = id, 1
+		if setting == "on" {
+			space[at+6], space[at+7] = byte(control), byte(control>>8)
+		}
+		at += 0x50
+	}
+	extended(0x0d, 0x1d, acs) // validation, request and completion redirect, upstream forwarding
+	extended(0x0f, 0x8000, ats)
 	return string(space)
+}
+
+// exponent is the register's value for a size of 128 << n bytes.
+func exponent(size string) (n byte, err error) {
+	for ; n < 6; n++ {
+		if size == strconv.Itoa(128<<n) {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no size", size)
 }
 
 func (p *parser) link(dir, when, value string) {
@@ -423,16 +469,25 @@ func (p *parser) rdma(words []string) error {
 		return fmt.Errorf("rdma needs a PCI function above it, a name and a rate")
 	}
 	name, rate, state, layer := words[1], words[2], "ACTIVE", "Ethernet"
+	nodeType, up := "1: CA", true
 	rest := words[3:]
-	for len(rest) > 0 && (states[rest[0]] != 0 || rest[0] == "ib") {
-		if rest[0] == "ib" {
+	for more := true; more && len(rest) > 0; {
+		switch word := rest[0]; {
+		case states[word] != 0:
+			state = word
+		case word == "ib":
 			layer = "InfiniBand"
-		} else {
-			state = rest[0]
+		case word == "iwarp":
+			nodeType = "4: RNIC"
+		case word == "off":
+			up = false
+		default:
+			more = false
+			continue
 		}
 		rest = rest[1:]
 	}
-	options, err := pairs(rest, "port", "net", "sf", "fw", "mtu")
+	options, err := pairs(rest, "port", "net", "sf", "fw", "mtu", "image", "gids")
 	if err != nil {
 		return err
 	}
@@ -444,27 +499,62 @@ func (p *parser) rdma(words []string) error {
 	if p.ports[name] == "" {
 		p.device(name, dir, options["fw"])
 		p.tree.links[dir+"/device"] = "../../../" + path.Base(parent)
-		p.file(dir+"/node_type", "1: CA")
+		p.file(dir+"/node_type", nodeType)
+		if image := options["image"]; image != "" {
+			p.file(dir+"/sys_image_guid", image)
+		}
 	}
 	port := options["port"]
 	if port == "" {
 		port = "1"
 	}
-	p.port(dir+"/ports/"+port, layer, state, rate+" Gb/sec (4X)")
-	if net := options["net"]; net != "" {
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return fmt.Errorf("port %q is no number", port)
+	}
+	net := options["net"]
+	switch {
+	case net == "none":
+		net = ""
+	case net == "" && layer == "Ethernet":
+		net = "net-" + name
+	}
+	if net != "" {
 		mtu := options["mtu"]
 		if mtu == "" {
 			mtu = "9000"
 		}
-		p.netdev(net, parent+"/net/"+net, mtu)
-		n, err := strconv.Atoi(port)
-		if err != nil {
-			return fmt.Errorf("port %q is no number", port)
-		}
+		p.netdev(net, parent+"/net/"+net, mtu, up)
 		p.file(parent+"/net/"+net+"/dev_port", strconv.Itoa(n-1))
-		p.file(dir+"/ports/"+port+"/gid_attrs/ndevs/0", net)
 	}
+	gids := options["gids"]
+	if gids == "" && layer == "InfiniBand" {
+		gids = "ib"
+	}
+	p.port(dir+"/ports/"+port, layer, state, rate+" Gb/sec (4X)")
+	p.gids(dir+"/ports/"+port, gids, net)
 	return nil
+}
+
+// gids writes the first eight entries of a port's table, in the order of mlx5: link-local and
+// IPv4-mapped, each as RoCE v1 and v2. Type and netdev of an empty entry cannot be read.
+func (p *parser) gids(dir, kind, net string) {
+	p.addresses++
+	local := fmt.Sprintf("fe80:0000:0000:0000:0200:5eff:fe00:%04x", p.addresses)
+	mapped := fmt.Sprintf("0000:0000:0000:0000:0000:ffff:c000:02%02x", p.addresses&0xff)
+	table := [8]struct{ gid, kind string }{{local, "IB/RoCE v1"}, {local, "RoCE v2"}, {mapped, "IB/RoCE v1"}, {mapped, "RoCE v2"}}
+	for i, entry := range table {
+		slot := strconv.Itoa(i)
+		if kind == "none" || kind == "ib" && i > 0 || kind == "v1" && entry.kind == "RoCE v2" || entry.gid == "" {
+			p.file(dir+"/gids/"+slot, "0000:0000:0000:0000:0000:0000:0000:0000")
+			continue
+		}
+		p.file(dir+"/gids/"+slot, entry.gid)
+		p.file(dir+"/gid_attrs/types/"+slot, entry.kind)
+		if net != "" {
+			p.file(dir+"/gid_attrs/ndevs/"+slot, net)
+		}
+	}
 }
 
 var states = map[string]int{"DOWN": 1, "INIT": 2, "ARMED": 3, "ACTIVE": 4}
@@ -478,7 +568,7 @@ func (p *parser) rxe(name, net string) error {
 	p.file(dir+"/node_type", "1: CA")
 	p.file(dir+"/parent", net)
 	p.port(dir+"/ports/1", "Ethernet", "ACTIVE", "2.5 Gb/sec (1X SDR)")
-	p.file(dir+"/ports/1/gid_attrs/ndevs/0", net)
+	p.gids(dir+"/ports/1", "", net)
 	return nil
 }
 
@@ -495,6 +585,14 @@ func (p *parser) device(name, dir, firmware string) {
 func (p *parser) port(dir, layer, state, rate string) {
 	p.file(dir+"/link_layer", layer)
 	p.file(dir+"/state", fmt.Sprintf("%d: %s", states[state], state))
+	physical := "5: LinkUp"
+	switch {
+	case state == "DOWN" && layer == "Ethernet":
+		physical = "3: Disabled"
+	case state == "DOWN":
+		physical = "2: Polling"
+	}
+	p.file(dir+"/phys_state", physical)
 	p.file(dir+"/rate", rate)
 }
 
@@ -502,13 +600,14 @@ func (p *parser) net(name, mtu string) error {
 	if len(p.stack) == 0 {
 		return fmt.Errorf("net needs a PCI function above it")
 	}
-	p.netdev(name, p.stack[len(p.stack)-1].dir+"/net/"+name, mtu)
+	p.netdev(name, p.stack[len(p.stack)-1].dir+"/net/"+name, mtu, true)
 	return nil
 }
 
-func (p *parser) netdev(name, dir, mtu string) {
+func (p *parser) netdev(name, dir, mtu string, up bool) {
 	p.nets[name] = dir
 	p.file(dir+"/mtu", mtu)
+	p.file(dir+"/flags", map[bool]string{false: "0x1002", true: "0x1003"}[up])
 	p.tree.links[dir+"/device"] = "../../../" + path.Base(path.Dir(path.Dir(dir)))
 	p.tree.links["sys/class/net/"+name] = relative("sys/class/net", dir)
 }

@@ -69,7 +69,7 @@ rxe rxe0 on eth0
 		_, err := os.Lstat(filepath.Join(dir, name))
 		assert.ErrorIs(t, err, os.ErrNotExist, name)
 	}
-	for name, want := range map[string]int64{port + "/config": 256, nic + "/config": 64} {
+	for name, want := range map[string]int64{port + "/config": 4096, nic + "/config": 64} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		require.NoError(t, err)
 		assert.Equal(t, want, info.Size(), name)
