@@ -35,7 +35,8 @@ const tool_check_gain_percent = 110;
 /// Between two looks at a port after a failed write.
 const settle_step_ns = 5 * std.time.ns_per_ms;
 const completions_per_poll = 16;
-const gid_table_max = 256;
+/// Entries of all ports together; the kernel refuses a table that does not fit.
+const gid_table_max = 1024;
 /// Relaxed ordering lets payload overtake payload on its way through PCIe; the check of the bytes allows it this time.
 const pattern_wait_ns = std.time.ns_per_ms;
 
@@ -125,7 +126,7 @@ const Probe = struct {
         while (true) {
             try self.lookBehind();
             const now_ns = clock.now_ns();
-            if (self.result.status == .ok or now_ns >= until_ns or self.limit.reached(now_ns) != null) return outcome;
+            if (!self.isAmbiguous() or now_ns >= until_ns or self.limit.reached(now_ns) != null) return outcome;
             sleep(settle_step_ns);
         }
     }
@@ -255,7 +256,7 @@ const Probe = struct {
     fn queryDevice(self: *Probe) Error!verbs.DeviceAttributes {
         var attributes: verbs.DeviceAttributes = undefined;
         const rc = self.verbs.query_device(self.context, &attributes);
-        if (rc != 0) return self.refuse(.device_unusable, "ibv_query_device", @intCast(@abs(rc)));
+        if (rc != 0) return self.refuse(.device_unusable, "ibv_query_device", errnoOf(rc));
         return attributes;
     }
 
@@ -263,7 +264,7 @@ const Probe = struct {
         // The exported function may leave the newest fields alone.
         var attributes = std.mem.zeroes(verbs.PortAttributes);
         const rc = self.verbs.query_port(self.context, @intCast(self.config.port), &attributes);
-        if (rc != 0) return self.refuse(.device_unusable, "ibv_query_port", @intCast(@abs(rc)));
+        if (rc != 0) return self.refuse(.device_unusable, "ibv_query_port", errnoOf(rc));
         return attributes;
     }
 
@@ -273,7 +274,7 @@ const Probe = struct {
         if (!on_ethernet and self.port.flags & verbs.port_flag_grh_required == 0) return .{};
         var table: [gid_table_max]verbs.GidEntry = undefined;
         const count = self.verbs.query_gid_table(self.context, &table, table.len, 0, @sizeOf(verbs.GidEntry));
-        if (count < 0) return self.refuse(.device_unusable, "ibv_query_gid_table", @intCast(@abs(count)));
+        if (count < 0) return self.refuse(.device_unusable, "ibv_query_gid_table", errnoOf(count));
         const entries = table[0..@intCast(count)];
         const wanted: ?u32 = if (self.config.gid_index >= 0) @intCast(self.config.gid_index) else if (on_ethernet) null else 0;
         if (wanted) |index| {
@@ -315,8 +316,7 @@ const Probe = struct {
     fn mapRegion(self: *Probe, bytes: usize) Error!Region {
         var refusal: RegionRefusal = undefined;
         return Region.mapHost(bytes, self.config.memory_node, self.config.flags & abi.flag_base_pages == 0, &refusal) catch {
-            const name = std.enums.tagName(E, @enumFromInt(refusal.errno)) orelse "unknown";
-            const reason = if (refusal.reason.len > 0) refusal.reason else name;
+            const reason = if (refusal.reason.len > 0) refusal.reason else errnoName(refusal.errno);
             return self.fail(refusal.status, refusal.operation, refusal.errno, "{s} ({d} bytes on node {d})", .{ reason, bytes, self.config.memory_node });
         };
     }
@@ -444,7 +444,7 @@ const Probe = struct {
 
     fn modify(self: *Probe, qp: *verbs.QueuePair, attributes: *verbs.QueuePairAttributes, mask: c_int, operation: []const u8) Error!void {
         const rc = self.verbs.modify_qp(qp, attributes, mask);
-        if (rc != 0) return self.refuse(.queue_pair_refused, operation, @intCast(@abs(rc)));
+        if (rc != 0) return self.refuse(.queue_pair_refused, operation, errnoOf(rc));
     }
 
     // Measuring. These loops allocate nothing, and make no system call but the clock's except in a wait that is already long.
@@ -569,8 +569,7 @@ const Probe = struct {
             else => return err,
         };
         self.result.repeat = try self.sustain();
-        const limited = rate(self.result.repeat) * 100 >= first * tool_check_gain_percent;
-        self.result.tool_check = if (limited) .tool_limited else .path_limited;
+        self.result.tool_check = limitOf(self.result.sustained, self.result.repeat);
     }
 
     /// Writes per doorbell.
@@ -611,7 +610,7 @@ const Probe = struct {
     inline fn post(self: *Probe, connection: *const Connection, write: *Write) Error!void {
         var refused: ?*verbs.SendRequest = null;
         const rc = self.context.ops.post_send.?(connection.source, &write.requests[0], &refused);
-        if (rc != 0) return self.refuse(.post_refused, "ibv_post_send", @intCast(@abs(rc)));
+        if (rc != 0) return self.refuse(.post_refused, "ibv_post_send", errnoOf(rc));
     }
 
     inline fn pollSuccess(self: *Probe, buffer: []verbs.Completion) Error![]const verbs.Completion {
@@ -628,7 +627,7 @@ const Probe = struct {
             for (0..polls_per_check) |_| {
                 const polled = poll_cq(self.cq, @intCast(buffer.len), buffer.ptr);
                 if (polled > 0) return buffer[0..@intCast(polled)];
-                if (polled < 0) return self.refuse(.device_unusable, "ibv_poll_cq", @intCast(@abs(polled)));
+                if (polled < 0) return self.refuse(.device_unusable, "ibv_poll_cq", errnoOf(polled));
             }
             try self.checkWait(&wait);
         }
@@ -687,19 +686,23 @@ const Probe = struct {
         self.readPortBytes(&self.result.port_sent_bytes_before, &self.result.port_received_bytes_before);
     }
 
-    /// Figures of a device or port that went away meanwhile prove nothing, and a failed write or wait may only be what that
-    /// looks like from below.
+    /// Figures of a device or port that went away meanwhile prove nothing, and an ambiguous failure may only be what that looks
+    /// like from below.
     fn lookBehind(self: *Probe) Error!void {
         const state = self.portStateNow();
         self.result.port_state_after = .of(if (state) |known| @intCast(@intFromEnum(known)) else null);
-        switch (self.result.status) {
-            .ok, .completion_lost, .completion_failed, .post_refused, .queue_pair_refused => {},
-            else => return,
-        }
+        if (self.result.status != .ok and !self.isAmbiguous()) return;
         try self.checkEvents();
         try self.checkRegistration();
         if (state != null and state != .active)
             return self.fail(.port_changed, "ibv_query_port", 0, "port went from ACTIVE to {s} while it was measured", .{portStateName(state)});
+    }
+
+    fn isAmbiguous(self: *const Probe) bool {
+        return switch (self.result.status) {
+            .completion_lost, .completion_failed, .post_refused, .queue_pair_refused => true,
+            else => false,
+        };
     }
 
     /// Null when it cannot be told.
@@ -764,16 +767,15 @@ const Probe = struct {
 
     /// `status`, unless the errno tells more.
     fn refuse(self: *Probe, status: abi.Status, operation: []const u8, errno: u16) Error {
-        const name = std.enums.tagName(E, @enumFromInt(errno)) orelse "unknown";
         switch (@as(E, @enumFromInt(errno))) {
-            .NODEV, .IO => return self.fail(.device_removed, operation, errno, "E{s}, the device went away", .{name}),
+            .NODEV, .IO => return self.fail(.device_removed, operation, errno, "{s}, the device went away", .{errnoName(errno)}),
             .NOMEM => {
                 const limit = memlockLimitBytes() orelse return self.fail(status, operation, errno, "ENOMEM, RLIMIT_MEMLOCK is unlimited", .{});
                 const pinned = 2 * self.config.region_bytes + rings_bytes;
                 const verdict: abi.Status = if (limit < memlock_margin * pinned) .memlock_limit else status;
                 return self.fail(verdict, operation, errno, "ENOMEM, RLIMIT_MEMLOCK is {d} bytes and the probe pins about {d}; raise it (ulimit -l, LimitMEMLOCK=infinity)", .{ limit, pinned });
             },
-            else => return self.fail(status, operation, errno, "E{s}", .{name}),
+            else => return self.fail(status, operation, errno, "{s}", .{errnoName(errno)}),
         }
     }
 };
@@ -833,6 +835,11 @@ fn rate(throughput: abi.Throughput) u64 {
     return @intCast(@as(u128, throughput.bytes) * std.time.ns_per_s / throughput.duration_ns);
 }
 
+/// Whose limit `first` was, now that `repeat` had twice the connections.
+pub fn limitOf(first: abi.Throughput, repeat: abi.Throughput) abi.ToolCheck {
+    return if (rate(repeat) * 100 >= rate(first) * tool_check_gain_percent) .tool_limited else .path_limited;
+}
+
 fn portStateName(state: ?verbs.PortState) []const u8 {
     return switch (state orelse return "unreadable") {
         .nop => "NOP",
@@ -858,9 +865,23 @@ fn setNonBlocking(fd: c_int) bool {
     return c.fcntl(fd, c.F.SETFL, flags | nonblock) == 0;
 }
 
+/// "EINVAL"; verbs do not always set it.
+fn errnoName(errno: u16) []const u8 {
+    if (errno == 0) return "failed without an errno";
+    return switch (@as(E, @enumFromInt(errno))) {
+        inline else => |known| "E" ++ @tagName(known),
+        _ => "an unknown errno",
+    };
+}
+
 fn sleep(ns: u32) void {
     const pause: c.timespec = .{ .sec = 0, .nsec = ns };
     _ = c.nanosleep(&pause, null);
+}
+
+/// Verbs return an errno, its negative, or -1 and set it.
+fn errnoOf(rc: isize) u16 {
+    return if (rc == -1) lastErrno() else @intCast(@abs(rc));
 }
 
 fn lastErrno() u16 {
