@@ -117,8 +117,8 @@ type gallery struct {
 	suspects []suspect
 
 	mu    sync.Mutex
-	known map[string][]explanation // by faults
-	pairs map[string]look          // by faults; those that need the simulator
+	known map[string]view // by faults
+	pairs map[string]look // by faults; those that need the simulator
 }
 
 // degrees are the severities of suspects, mild ones first.
@@ -126,15 +126,18 @@ func degrees(kind string) (list []float64) {
 	if onOff(kind) {
 		return []float64{sim.DefaultSeverity}
 	}
-	for percent := 5; percent < 100; percent += 5 {
-		list = append(list, float64(percent)/100)
+	list = severities()
+	// Finer steps than what can be told apart, down to a link that is as good as down.
+	for left := 0.95; left > 0.01; left *= 0.9 {
+		list = append(list, 1-left)
 	}
+	slices.Sort(list)
 	return list
 }
 
 // newGallery looks at every fault that the host can have.
 func newGallery(h *host, mode engine.Mode, busy []sim.Busy) (*gallery, error) {
-	g := &gallery{host: h, mode: mode, busy: busy, known: map[string][]explanation{}, pairs: map[string]look{}}
+	g := &gallery{host: h, mode: mode, busy: busy, known: map[string]view{}, pairs: map[string]look{}}
 	var err error
 	if g.healthy, err = g.look(); err != nil {
 		return nil, err
@@ -283,9 +286,32 @@ type contented struct{}
 
 func (contented) Unsettled([]probe.Outcome) []topology.PathKey { return nil }
 
-// explanations returns the smallest sets of faults that look the same as the
-// true ones: the empty one alone when they look like a healthy host.
-func (g *gallery) explanations(truth []sim.Fault) ([]explanation, error) {
+// view is what can be known of faults by looking.
+type view struct {
+	// right holds the smallest sets of faults that look the same: the empty
+	// one alone when that is a healthy host.
+	right []explanation
+	truth explanation // the faults themselves
+	// edge: some path is so close to the threshold that noise decides its verdict.
+	edge bool
+}
+
+// edgeShare is how close to the threshold that is, as a share of the healthy
+// figure: one and a half times what one read of typical noise spreads.
+const edgeShare = 0.0375
+
+// onEdge reports whether noise decides a verdict.
+func (l look) onEdge(healthy look) bool {
+	for i := range l.gbps {
+		if share := l.gbps[i] / healthy.gbps[i]; math.Abs(share-(1-threshold())) < edgeShare {
+			return true
+		}
+	}
+	return false
+}
+
+// view looks at the true faults.
+func (g *gallery) view(truth []sim.Fault) (view, error) {
 	key := fmt.Sprint(truth)
 	g.mu.Lock()
 	found, ok := g.known[key]
@@ -295,7 +321,7 @@ func (g *gallery) explanations(truth []sim.Fault) ([]explanation, error) {
 	}
 	found, err := g.search(truth)
 	if err != nil {
-		return nil, err
+		return view{}, err
 	}
 	const bounded = 1 << 16 // drawn pairs seldom come again
 	g.mu.Lock()
@@ -306,15 +332,50 @@ func (g *gallery) explanations(truth []sim.Fault) ([]explanation, error) {
 	return found, nil
 }
 
-func (g *gallery) search(truth []sim.Fault) ([]explanation, error) {
+func (g *gallery) search(truth []sim.Fault) (view, error) {
+	causes, err := g.host.causesOf(truth)
+	if err != nil {
+		return view{}, err
+	}
 	seen, err := g.look(truth...)
 	if err != nil {
-		return nil, err
+		return view{}, err
 	}
+	v := view{truth: explain(causes...), edge: seen.onEdge(g.healthy)}
 	if seen.alike(g.healthy, g.healthy) {
-		return []explanation{{}}, nil
+		v.right = []explanation{{}}
+	} else {
+		v.right, err = g.searchAll(truth, seen)
 	}
-	var list explanations
+	return v, err
+}
+
+// searchAll finds the explanations of what differs from a healthy host.
+func (g *gallery) searchAll(truth []sim.Fault, seen look) (explanations, error) {
+	list, err := g.searchFor(truth, seen)
+	if err != nil || g.mode == engine.ModeIdle {
+		return list, err
+	}
+	// Under load only the latency could tell a detour from a slow link of the GPU.
+	for _, e := range slices.Clone(list) {
+		list.add(slowLinks(e))
+	}
+	return list, nil
+}
+
+// slowLinks is the explanation with failures in place of misconfigurations.
+func slowLinks(e explanation) []cause {
+	causes := slices.Clone(e)
+	for i := range causes {
+		if causes[i].code == diagnosis.P2PMisconfiguration {
+			causes[i].code = diagnosis.GPUPCIeFailure
+		}
+	}
+	return causes
+}
+
+// searchFor finds the single faults, or else the pairs, that look as seen.
+func (g *gallery) searchFor(truth []sim.Fault, seen look) (list explanations, err error) {
 	suspects := g.possible(truth)
 	for _, s := range suspects {
 		if slices.ContainsFunc(s.looks, func(l look) bool { return l.alike(seen, g.healthy) }) {

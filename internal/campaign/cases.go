@@ -23,16 +23,19 @@ const (
 	twoOfSlight group = "two faults, 0.25"
 )
 
+// slight reports whether the group is one of slight faults.
+func (g group) slight() bool { return g == oneSlight || g == twoOfSlight }
+
 func groups() []group { return []group{healthy, oneFault, oneSlight, twoFaults, twoOfSlight} }
 
 func modes() []engine.Mode { return []engine.Mode{engine.ModeIdle, engine.ModeBusy} }
 
 func noises() []sim.Noise { return []sim.Noise{sim.NoiseTypical, sim.NoiseHarsh} }
 
-const slight = 0.25
+const slightSeverity = 0.25
 
 // severities of the faults that have one; acs and ats are on or off.
-func severities() []float64 { return []float64{slight, 0.3, 0.4, 0.6, 0.9} }
+func severities() []float64 { return []float64{slightSeverity, 0.3, 0.4, 0.6, 0.9} }
 
 // onOff reports whether a kind of fault knows no degrees.
 func onOff(kind string) bool { return kind == "acs" || kind == "ats" }
@@ -55,8 +58,8 @@ type cases struct {
 	row   row
 	busy  [][]sim.Busy
 	any   []sim.Fault // of any severity
-	heavy []sim.Fault // above slight
-	light []sim.Fault // slight ones
+	heavy []sim.Fault // above slightSeverity
+	light []sim.Fault // of it
 }
 
 func newCases(r row) (cases, error) {
@@ -76,7 +79,7 @@ func newCases(r row) (cases, error) {
 			}
 			for _, severity := range severities() {
 				f := sim.Fault{Kind: kind.Kind, Target: target, Severity: severity}
-				if severity == slight {
+				if severity == slightSeverity {
 					c.light = append(c.light, f)
 				} else {
 					c.heavy = append(c.heavy, f)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -173,8 +172,8 @@ func (a *algorithm1) code(id string, h *hopState) diagnosis.Code {
 	return code
 }
 
-// late reports whether a close path to the GPU answers abnormally late,
-// against close memory.
+// late reports whether a close path to the GPU answers abnormally late, against
+// close memory and what its class takes longer.
 func (a *algorithm1) late(hop string) bool {
 	if a.in.Busy {
 		return false
@@ -185,18 +184,16 @@ func (a *algorithm1) late(hop string) bool {
 			toMemory = append(toMemory, p)
 		}
 	}
-	reference := middle(toMemory, func(p pathState) float64 { return p.us })
+	reference := middle(toMemory, func(p pathState) float64 { return p.us - a.aboveCloseUs(p) })
 	return slices.ContainsFunc(a.paths, func(p pathState) bool {
-		return p.Close && p.Hops[len(p.Hops)-1] == hop && p.us > (1+threshold())*reference
+		return p.Close && p.Hops[len(p.Hops)-1] == hop && p.us > (1+threshold())*(reference+a.aboveCloseUs(p))
 	})
 }
 
-// named renders causes for people.
-func named(causes []cause) []string {
-	names := make([]string, len(causes))
-	for i, c := range causes {
-		names[i] = c.String()
+// aboveCloseUs is how much longer than close paths those of the class take.
+func (a *algorithm1) aboveCloseUs(p pathState) float64 {
+	if above := a.in.Baselines[p.Key()].LatencyAboveCloseUs; above != nil {
+		return *above
 	}
-	slices.SortFunc(names, cmp.Compare[string])
-	return names
+	return 0
 }

@@ -10,7 +10,7 @@ import (
 // answer is what a diagnosis says: the causes that it blames, and those that
 // it offers as alternatives.
 type answer struct {
-	blamed  []cause
+	blamed  explanation
 	offered []diagnosis.Alternative
 }
 
@@ -57,20 +57,25 @@ func (a answer) namesAll(e explanation) bool {
 
 // grade is how good an answer is. Exact, offered and missed exclude each other.
 type grade struct {
-	exact   bool // blames one of the right explanations and names all the others
+	exact   bool // blames one of the right explanations, or the truth, and names all the others
 	offered bool // names one at least, among its alternatives or its blames
 	missed  bool // names none of them
-	wrong   bool // blames a part that is in none of them
+	wrong   bool // blames a part that neither they nor the truth blame
 }
 
 // grade compares the answer with the right ones.
-func (a answer) grade(right []explanation) (g grade) {
+func (a answer) grade(v view) (g grade) {
 	g.exact, g.missed = true, true
-	var guilty []cause
-	blamesOne := false
-	for _, e := range right {
-		guilty = append(guilty, e...)
-		blamesOne = blamesOne || slices.Equal(e, explanation(a.blamed))
+	blamesOne := slices.Equal(v.truth, a.blamed)
+	guilty := map[string]bool{}
+	for _, c := range v.truth {
+		guilty[c.component] = true
+	}
+	for _, e := range v.right {
+		for _, c := range e {
+			guilty[c.component] = true
+		}
+		blamesOne = blamesOne || slices.Equal(e, a.blamed)
 		if a.namesAll(e) {
 			g.missed = false
 		} else {
@@ -79,14 +84,14 @@ func (a answer) grade(right []explanation) (g grade) {
 	}
 	g.exact = g.exact && blamesOne
 	g.offered = !g.exact && !g.missed
-	g.wrong = slices.ContainsFunc(a.blamed, func(c cause) bool { return !slices.Contains(guilty, c) })
+	g.wrong = slices.ContainsFunc(a.blamed, func(c cause) bool { return !guilty[c.component] })
 	return g
 }
 
 // result is what became of one run.
 type result struct {
 	scene         scene
-	right         []explanation
+	view          view
 	ours, literal answer
 }
 
@@ -96,11 +101,11 @@ func judge(s scene, g *gallery) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	right := []explanation{{}}
+	v := view{right: []explanation{{}}}
 	if len(s.faults) > 0 {
-		if right, err = g.explanations(s.faults); err != nil {
+		if v, err = g.view(s.faults); err != nil {
 			return result{}, err
 		}
 	}
-	return result{s, right, answerOf(analyzed), answer{blamed: literal(in)}}, nil
+	return result{s, v, answerOf(analyzed), answer{blamed: literal(in)}}, nil
 }

@@ -17,17 +17,17 @@ func (c *campaign) writeTable(w io.Writer) error {
 				r.host.name, r.noise, r.mode, s.Runs, s.Ours.Wrong, atMost(s.Ours.Wrong, s.Runs), s.Literal.Wrong)
 		}
 	}
-	b.WriteString("\n| faults | host | noise | mode | runs | exact % | in alternatives % | missed % | wrong blame % |" +
-		" literal: exact % | among its blames % | missed % | wrong blame % |\n|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("\n| faults | host | noise | mode | runs | on the edge % | exact % | in alternatives % | missed % | wrong blame % |" +
+		" literal: exact % | among its blames % | missed % | wrong blame % |\n|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, r := range c.rows {
 		s := c.of(r)
 		if r.group == healthy || s.Runs == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d |", r.group, r.host.name, r.noise, r.mode, s.Runs)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %s |", r.group, r.host.name, r.noise, r.mode, s.Runs, figure(float64(s.Edge)/float64(s.Runs)))
 		for _, t := range []tally{s.Ours, s.Literal} {
 			for _, k := range []int64{t.Exact, t.Offered, t.Missed, t.Wrong} {
-				fmt.Fprintf(&b, " %s |", percent(k, s.Runs))
+				fmt.Fprintf(&b, " %s |", percent(k, s.Runs-s.Edge))
 			}
 		}
 		b.WriteByte('\n')
@@ -45,7 +45,7 @@ func (c *campaign) writeFailures(w io.Writer) error {
 		if len(s.Failures) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "== %v: %d of %d not exact\n", r, s.Runs-s.Ours.Exact, s.Runs)
+		fmt.Fprintf(&b, "== %v: %d of %d not exact\n", r, s.Runs-s.Edge-s.Ours.Exact, s.Runs-s.Edge)
 		for _, class := range byCount(s.Classes) {
 			fmt.Fprintf(&b, "%6d %s\n", s.Classes[class], class)
 		}
