@@ -61,7 +61,9 @@ type Input struct {
 	Idle       monitor.Reading
 	RNICConfig map[string]RNICConfig // by RNIC id; empty where the source is unavailable
 	P2P        P2PSettings           // empty where the source is unavailable
-	Thresholds Thresholds
+	// ActiveBefore holds, by RNIC.Identity, the ports that an earlier run saw ACTIVE.
+	ActiveBefore map[string]bool
+	Thresholds   Thresholds
 }
 
 // Rule names what a path's bandwidth was compared with.
@@ -120,6 +122,7 @@ func Analyze(in Input) Result {
 	r := newRun(in)
 	r.judgePaths()
 	r.judgeHops()
+	r.diagnosePorts()
 	r.findCauses()
 	r.findFacts()
 	return r.result()
