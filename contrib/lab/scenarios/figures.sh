@@ -50,10 +50,10 @@ while [ "$round" -lt "$repeats" ]; do
   loopback_once "$rnic" "$node" "$node" "$bytes" "$depth" "$connections" >"$RESULTS/once" || fail 'loopback_once'
   awk '/^bytes_per_second/ { print $2 * 8 / 1e9 }' "$RESULTS/once" | add bandwidth_gbps.ours
   awk '/^latency_ns_p50/ { print $2 }' "$RESULTS/once" | add latency_p50_ns.ours
-  perftest ib_write_bw "$rnic" "$rnic" -s "$bytes" -t "$depth" -q "$connections" -n 200 |
+  perftest ib_write_bw "$rnic" "$rnic" -s "$bytes" -t "$depth" -q "$connections" -n 150 |
     awk -v bytes="$bytes" '$1 == bytes { print $4 * 1048576 * 8 / 1e9 }' | add bandwidth_gbps.ib_write_bw
   bare_loop "$rnic" 1 1 5000 | awk '{ print $2 }' | add latency_p50_ns.bare_loop
-  bare_loop "$rnic" 1 "$bytes" 200 "$depth" | awk '{ print $2 * 8 / 1e9 }' | add bandwidth_gbps.bare_loop
+  bare_loop "$rnic" 1 "$bytes" 150 "$depth" | awk '{ print $2 * 8 / 1e9 }' | add bandwidth_gbps.bare_loop
 done
 
 for file in bandwidth_gbps.ours bandwidth_gbps.ib_write_bw bandwidth_gbps.bare_loop latency_p50_ns.ours latency_p50_ns.bare_loop; do
