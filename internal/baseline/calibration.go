@@ -64,11 +64,17 @@ func kinds(h Hardware, samples map[topology.PathKey]Samples) []kind {
 	return list
 }
 
-// Asymmetries lists the paths that are slower than the fastest of their kind
-// by more than the threshold, a share: parts that are built alike should
-// perform alike. The fastest is the reference and not the median, which a
-// fault that half of the paths cross would hold down. It says nothing about a
-// path without its like, or about a fault that all share.
+// Asymmetries lists what in a host does not perform as its like does, by more
+// than the threshold, a share.
+//
+// Paths of one kind should be as fast as the fastest of them. That is the
+// reference and not the median, which a fault that half of the paths cross
+// would hold down. And near kinds, which have no limit of their own, should
+// all come as near to the default expectation: peer traffic that detours
+// through the root complex is slow on every path to a GPU alike, but not to
+// memory.
+//
+// It says nothing about a path without its like, or about a fault that all share.
 func Asymmetries(h Hardware, samples map[topology.PathKey]Samples, threshold float64) []string {
 	var lines []string
 	for _, kind := range kinds(h, samples) {
@@ -80,15 +86,41 @@ func Asymmetries(h Hardware, samples map[topology.PathKey]Samples, threshold flo
 			}
 		}
 	}
+	return append(lines, nearAsymmetries(h, samples, threshold)...)
+}
+
+func nearAsymmetries(h Hardware, samples map[topology.PathKey]Samples, threshold float64) []string {
+	var best share
+	var shares []share
+	for _, s := range shareOfDefault(h, samples) {
+		if near(s.kind.key.Class) {
+			shares = append(shares, s)
+			if s.share > best.share {
+				best = s
+			}
+		}
+	}
+	var lines []string
+	for _, s := range shares {
+		if s.share < (1-threshold)*best.share {
+			lines = append(lines, fmt.Sprintf("class %s carries %.3g Gb/s, %.0f %% of the default expectation, and class %s %.0f %%",
+				s.kind.key.Class, s.gbps, 100*s.share, best.kind.key.Class, 100*best.share))
+		}
+	}
 	return lines
 }
 
-// BelowDefault lists the kinds of path that stay below the default
-// expectation as a whole, by more than the threshold: a limit of the
-// platform, or a fault that all of them share.
-func BelowDefault(h Hardware, samples map[topology.PathKey]Samples, threshold float64) []string {
+// share is what a kind of path carries of its default expectation.
+type share struct {
+	kind  kind
+	gbps  float64
+	share float64
+}
+
+// shareOfDefault leaves out kinds without a default expectation.
+func shareOfDefault(h Hardware, samples map[topology.PathKey]Samples) []share {
 	defaults := Defaults(h.Topology)
-	var lines []string
+	var list []share
 	for _, kind := range kinds(h, samples) {
 		var shares, gbps []float64
 		for _, p := range kind.paths {
@@ -97,10 +129,30 @@ func BelowDefault(h Hardware, samples map[topology.PathKey]Samples, threshold fl
 				shares = append(shares, median(samples[p].BandwidthGbps) / *expected)
 			}
 		}
-		if len(shares) > 0 && median(shares) < 1-threshold {
-			lines = append(lines, fmt.Sprintf("class %s (%d paths) carries %.3g Gb/s, %.0f %% of the default expectation",
-				kind.key.Class, len(kind.paths), median(gbps), 100*median(shares)))
+		if len(shares) > 0 {
+			list = append(list, share{kind, median(gbps), median(shares)})
+		}
+	}
+	return list
+}
+
+// BelowDefault lists the kinds of path that stay below the default
+// expectation as a whole, by more than the threshold: a limit of the
+// platform, or a fault that all of them share.
+func BelowDefault(h Hardware, samples map[topology.PathKey]Samples, threshold float64) []string {
+	var lines []string
+	for _, s := range shareOfDefault(h, samples) {
+		if s.share < 1-threshold {
+			lines = append(lines, fmt.Sprintf("class %s (%s) carries %.3g Gb/s, %.0f %% of the default expectation",
+				s.kind.key.Class, countPaths(len(s.kind.paths)), s.gbps, 100*s.share))
 		}
 	}
 	return lines
+}
+
+func countPaths(n int) string {
+	if n == 1 {
+		return "1 path"
+	}
+	return fmt.Sprintf("%d paths", n)
 }

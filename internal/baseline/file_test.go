@@ -312,6 +312,33 @@ func TestAsymmetries(t *testing.T) {
 		s[slow].BandwidthGbps[0] = 10
 		require.Empty(t, baseline.Asymmetries(h, s, 0.2))
 	})
+	t.Run("paths to GPUs that all detour", func(t *testing.T) {
+		s := samples(h, 1, 5)
+		for _, p := range h.Topology.Paths {
+			if p.Class == topology.ClassPIX {
+				for i := range s[p.Key()].BandwidthGbps {
+					s[p.Key()].BandwidthGbps[i] *= 0.65
+				}
+			}
+		}
+		require.Equal(t, []string{"class pix carries 120 Gb/s, 62 % of the default expectation, and class mem_local 97 %"}, baseline.Asymmetries(h, s, 0.2))
+	})
+	t.Run("a slow slot explains a slow class", func(t *testing.T) {
+		slow := host(func(h *baseline.Hardware) {
+			for i := range h.Topology.GPUs {
+				h.Topology.Hops[3*i+1].ExpectedSpeedGTs, h.Topology.Hops[3*i+1].CapacityGbps = new(8.0), new(126.0)
+			}
+		})
+		s := samples(slow, 1, 5)
+		for _, p := range slow.Topology.Paths {
+			if p.Class == topology.ClassPIX {
+				for i := range s[p.Key()].BandwidthGbps {
+					s[p.Key()].BandwidthGbps[i] *= 0.57 // some 106 Gb/s of payload
+				}
+			}
+		}
+		require.Empty(t, baseline.Asymmetries(slow, s, 0.2))
+	})
 	t.Run("what all share shows against the defaults alone", func(t *testing.T) {
 		s := samples(h, 0.5, 5)
 		require.Empty(t, baseline.Asymmetries(h, s, 0.2))

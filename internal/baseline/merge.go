@@ -94,6 +94,25 @@ type joined struct {
 	oneHost     string // its name, when there is one only
 }
 
+// Summary is what the hosts of one kind of path say together.
+type Summary struct {
+	Key           Key
+	BandwidthGbps float64
+	LatencyUs     float64
+	SpreadShare   *float64 // as in Expectation
+	Hosts         int
+}
+
+// Figures summarises every kind of path that the file knows, in its order.
+func (f File) Figures() []Summary {
+	list := make([]Summary, len(f.Entries))
+	for i, e := range f.Entries {
+		j := f.join(e)
+		list[i] = Summary{Key: e.Key, BandwidthGbps: j.gbps, LatencyUs: j.us, SpreadShare: j.spreadShare, Hosts: j.hosts}
+	}
+	return list
+}
+
 // join takes the median over hosts, so that a sick one among them does not
 // move it. Hosts and not calibrations have a voice: one that was calibrated
 // again and again speaks with the median of its calibrations.

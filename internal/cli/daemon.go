@@ -53,6 +53,7 @@ in capitals with underscores (HOSTPING_LOG_LEVEL=debug); the command line wins.`
 		}).Serve(cmd.Context())
 	}
 	host.add(root)
+	host.baseline.add(root)
 	pick.add(root, &host)
 	root.Flags().Var(newOneOf(&logLevel, "info", "debug", "info", "warn", "error"), "log-level", "what to log")
 	root.Flags().Var(newOneOf(&logFormat, "text", "text", "json"), "log-format", "how to log")

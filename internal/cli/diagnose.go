@@ -36,6 +36,7 @@ path was not measured, or no reading proves anything.`,
 		Example: `  hostpingctl diagnose
   hostpingctl diagnose --rnic 'mlx5_*,!mlx5_4' --format json --output report.json
   hostpingctl diagnose --format tap | tee acceptance.tap
+  hostpingctl diagnose --baseline-file baseline.json
   hostpingctl diagnose --sim --fault rnic_pcie:rnic0
   hostpingctl diagnose --sim --fault memory:mem0=0.6 --busy rnic2`,
 		Args: noArguments,
@@ -81,6 +82,7 @@ path was not measured, or no reading proves anything.`,
 		},
 	}
 	host.add(cmd)
+	host.baseline.add(cmd)
 	pick.add(cmd, &host)
 	cmd.Flags().Var(newOneOf(&mode, "auto", "auto", "idle", "busy"), "mode", "idle measures every path and needs an idle host, busy close endpoints only, auto goes by the host's load")
 	complete(cmd, "mode", func(string) []string { return []string{"auto", "idle", "busy"} })

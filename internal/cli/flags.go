@@ -97,6 +97,7 @@ func (f *simFlags) topology() (topology.Topology, error) {
 // hostFlags choose the host to run on, and the limits that judge it.
 type hostFlags struct {
 	sim               simFlags
+	baseline          baselineFlag // added by the commands that judge
 	softwareRNICs     bool
 	pathThreshold     float64
 	rnicIdleThreshold float64
@@ -116,8 +117,22 @@ func (f *hostFlags) thresholds() analyzer.Thresholds {
 	return limits
 }
 
-// open opens the simulated or the live host.
+// open opens the simulated or the live host, with its baselines.
 func (f *hostFlags) open(ctx context.Context, cmd *cobra.Command, env Env) (run.Host, error) {
+	host, err := f.openHost(ctx, cmd, env)
+	if err != nil {
+		return host, err
+	}
+	if err := f.baseline.apply(ctx, &host); err != nil {
+		if host.Close != nil {
+			_ = host.Close()
+		}
+		return run.Host{}, err
+	}
+	return host, nil
+}
+
+func (f *hostFlags) openHost(ctx context.Context, cmd *cobra.Command, env Env) (run.Host, error) {
 	if err := f.sim.check(cmd); err != nil {
 		return run.Host{}, err
 	}
@@ -139,9 +154,14 @@ func (f *hostFlags) open(ctx context.Context, cmd *cobra.Command, env Env) (run.
 // addOutput adds the flags of a command that prints a result, in text, JSON
 // and the other formats that it has.
 func addOutput(cmd *cobra.Command, format, path *string, others ...string) {
+	addFormat(cmd, format, others...)
+	cmd.Flags().StringVar(path, "output", "", "write the result to this file, whole or not at all, instead of stdout")
+}
+
+// addFormat adds the flag of a command whose result goes to stdout alone.
+func addFormat(cmd *cobra.Command, format *string, others ...string) {
 	formats := append([]string{"text", "json"}, others...)
 	cmd.Flags().Var(newOneOf(format, "text", formats...), "format", "how to print the result")
-	cmd.Flags().StringVar(path, "output", "", "write the result to this file, whole or not at all, instead of stdout")
 	complete(cmd, "format", func(string) []string { return formats })
 }
 

@@ -15,6 +15,7 @@ import (
 // whole or not at all. It is opened before any work is done, so that a run is
 // not wasted on a file that cannot be written.
 type output struct {
+	flag string // that named path
 	path string // as the user wrote it; "" for stdout
 	w    io.Writer
 	file *os.File // what is being written for path
@@ -26,9 +27,14 @@ func openOutput(path string, stdout io.Writer) (*output, error) {
 	if path == "" {
 		return &output{w: stdout}, nil
 	}
-	o := &output{path: path}
+	return openFile("output", path)
+}
+
+// openFile prepares the file that a flag names.
+func openFile(flag, path string) (*output, error) {
+	o := &output{flag: flag, path: path}
 	if err := o.open(); err != nil {
-		return nil, usagef("--output %s cannot be written: %w; name a file in a folder that you may write to", quoteOdd(path), withoutPath(err))
+		return nil, usagef("--%s %s cannot be written: %w; name a file in a folder that you may write to", flag, quoteOdd(path), withoutPath(err))
 	}
 	o.w = o.file
 	return o, nil
@@ -93,7 +99,7 @@ func (o *output) failed(err error) error {
 	if o.path == "" {
 		return usagef("the result cannot be written to stdout: %w", withoutPath(err))
 	}
-	return usagef("--output %s cannot be written: %w", quoteOdd(o.path), withoutPath(err))
+	return usagef("--%s %s cannot be written: %w", o.flag, quoteOdd(o.path), withoutPath(err))
 }
 
 // close drops whatever is not whole.

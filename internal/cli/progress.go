@@ -15,6 +15,7 @@ type progress struct {
 	w     io.Writer
 	width int
 	drawn bool
+	where string // goes before what is drawn
 }
 
 // progressOn returns what draws a run's progress, or nil when w is no terminal.
@@ -27,6 +28,13 @@ func progressOn(w io.Writer, lookup func(string) (string, bool)) *progress {
 		width = report.DefaultWidth
 	}
 	return &progress{w: w, width: width}
+}
+
+// stage says what the following is a part of.
+func (p *progress) stage(where string) {
+	if p != nil {
+		p.where = where
+	}
 }
 
 // say draws what is going on outside the engine.
@@ -59,6 +67,7 @@ func (p *progress) show(e engine.Event) {
 
 // draw overwrites the line, cut to the terminal so that it never scrolls.
 func (p *progress) draw(text string) {
+	text = p.where + text
 	for utf8.RuneCountInString(text) >= p.width {
 		_, size := utf8.DecodeLastRuneInString(text)
 		text = text[:len(text)-size]

@@ -37,7 +37,8 @@ func Open(_ context.Context, opts Options) (run.Host, error) {
 	if err := native.Check(); err != nil {
 		return run.Host{}, err
 	}
-	found, err := discover.Discover(discover.Options{SoftwareRNICs: opts.SoftwareRNICs})
+	where := discover.Options{SoftwareRNICs: opts.SoftwareRNICs}
+	found, err := discover.Discover(where)
 	if err != nil {
 		return run.Host{}, err
 	}
@@ -51,6 +52,7 @@ func Open(_ context.Context, opts Options) (run.Host, error) {
 	return run.Host{
 		Backend:     "live",
 		Name:        name,
+		Platform:    discover.Platform(where),
 		Topology:    found.Topology,
 		Baselines:   expected,
 		Prober:      NewProber(found.Topology, found.LinkDirs, native.Loopback),

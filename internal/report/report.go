@@ -51,7 +51,8 @@ type Tool struct {
 
 // Host is the machine.
 type Host struct {
-	Name string `json:"name"`
+	Name     string `json:"name"`
+	Platform string `json:"platform,omitempty"` // family of its CPUs; "" is unknown
 }
 
 // Run is the execution.

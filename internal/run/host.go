@@ -30,6 +30,7 @@ type Monitor interface {
 type Host struct {
 	Backend   string // "live" or "sim"
 	Name      string // of the machine
+	Platform  string // family of its CPUs, by discover.Platform; "" is unknown
 	Topology  topology.Topology
 	Baselines baseline.Set
 	Prober    engine.Prober

@@ -95,7 +95,7 @@ func Execute(ctx context.Context, host Host, opts Options) (report.Report, error
 	result.Findings = append(host.Findings[:len(host.Findings):len(host.Findings)], result.Findings...)
 	return report.Build(report.Input{
 		Tool: opts.Tool,
-		Host: report.Host{Name: host.Name},
+		Host: report.Host{Name: host.Name, Platform: host.Platform},
 		Run: report.Run{
 			ID: newID(measured.Started), Trigger: opts.Trigger, Mode: string(mode), Backend: host.Backend,
 			StartedAt: measured.Started, FinishedAt: measured.Finished,
