@@ -161,7 +161,7 @@ func NewPlan(topo topology.Topology, baselines baseline.Set, opts PlanOptions) P
 		cost := cost(path, rnic, expected, plan.Limits)
 		plan.Steps = append(plan.Steps, Step{
 			Request: probe.Request{Path: path, ExpectedGbps: expected, Budget: probe.Budget{
-				Bytes: cost.Bytes, Duration: plan.Limits.ProbeDuration,
+				Bytes: cost.Bytes, Duration: loopDuration(rnic, plan.Limits),
 				QueuePairs: cost.QueuePairs, PinnedBytes: cost.PinnedBytes,
 			}},
 			Device: rnic.Name,
@@ -209,11 +209,25 @@ func whyNot(path topology.Path, rnic topology.RNIC, known bool, endpoints map[st
 	return "", ""
 }
 
+// softwareFactor is how much longer a software RNIC is measured. Its payload
+// is copied by CPUs whose scheduler works in milliseconds: in the time that
+// suits hardware only some dozen writes complete, and their rate is chance.
+const softwareFactor = 5
+
+// loopDuration is the time of one bandwidth loop on the RNIC.
+func loopDuration(rnic topology.RNIC, limits Limits) time.Duration {
+	if rnic.Role == topology.RoleSoftware {
+		return softwareFactor * limits.ProbeDuration
+	}
+	return limits.ProbeDuration
+}
+
 // cost is what one read of a path takes at most.
 func cost(path topology.Path, rnic topology.RNIC, expectedGbps *float64, limits Limits) Cost {
+	loop := loopDuration(rnic, limits)
 	c := Cost{
 		Bytes:       limits.ProbeBytes,
-		Duration:    probeOverhead + limits.ProbeDuration,
+		Duration:    probeOverhead + loop,
 		QueuePairs:  limits.QueuePairs,
 		PinnedBytes: limits.PinnedBytes,
 		Hops:        slices.Clone(path.Hops),
@@ -233,7 +247,7 @@ func cost(path topology.Path, rnic topology.RNIC, expectedGbps *float64, limits 
 	}
 	if rate != nil && *rate > 0 {
 		bytesPerSecond := *rate * 1e9 / 8
-		if bytes := bytesPerSecond * limits.ProbeDuration.Seconds(); bytes < float64(limits.ProbeBytes) {
+		if bytes := bytesPerSecond * loop.Seconds(); bytes < float64(limits.ProbeBytes) {
 			c.Bytes = int64(bytes)
 		} else {
 			seconds := float64(limits.ProbeBytes) / bytesPerSecond

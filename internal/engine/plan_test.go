@@ -181,6 +181,7 @@ func TestCostOfOneRead(t *testing.T) {
 		{"a fast path ends at its bytes", topology.RNIC{RateGbps: new(200.0)}, new(200.0), 1 << 30, probeOverhead + 43*time.Millisecond, 4},
 		{"a slow path ends at its time", topology.RNIC{RateGbps: new(10.0)}, new(8.0), 100e6, probeOverhead + 100*time.Millisecond, 4},
 		{"without expectation the line rate counts", topology.RNIC{RateGbps: new(2.5)}, nil, 31.25e6, probeOverhead + 100*time.Millisecond, 4},
+		{"a software RNIC takes longer", topology.RNIC{RateGbps: new(2.5), Role: topology.RoleSoftware}, nil, 156.25e6, probeOverhead + 500*time.Millisecond, 4},
 		{"nothing known: the limits themselves", topology.RNIC{}, nil, 1 << 30, probeOverhead + 100*time.Millisecond, 16},
 		{"an expectation of nothing: the limits themselves", topology.RNIC{RateGbps: new(200.0)}, new(0.0), 1 << 30, probeOverhead + 100*time.Millisecond, 4},
 		{"400 Gb/s takes two connections", topology.RNIC{RateGbps: new(400.0)}, new(400.0), 1 << 30, probeOverhead + 21*time.Millisecond, 8},

@@ -104,7 +104,7 @@ func configure(rnic topology.RNIC, memory topology.MemoryNode, req probe.Request
 		config.BandwidthBytesMax = min(config.BandwidthBytesMax, uint64(budget.Bytes))
 	}
 	if budget.Duration > 0 {
-		config.BandwidthBudget = min(config.BandwidthBudget, budget.Duration)
+		config.BandwidthBudget = budget.Duration
 	}
 	if budget.QueuePairs > 0 {
 		const ends, toolCheck = 2, 2
