@@ -11,6 +11,10 @@ pub const Candidates = struct {
     /// One more than the probe will try: the first choice and its one replacement.
     pub const max = 2;
 
+    pub fn of(entry: verbs.GidEntry) Candidates {
+        return .{ .entries = .{ entry, undefined }, .count = 1 };
+    }
+
     pub fn slice(self: *const Candidates) []const verbs.GidEntry {
         return self.entries[0..self.count];
     }

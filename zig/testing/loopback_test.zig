@@ -146,6 +146,15 @@ test "a completion's own status comes with the failure" {
     try testing.expectEqual(12, result.failure.completion_status);
 }
 
+test "a removal ends a wait long before its completion counts as lost" {
+    var config = configFor("fake0");
+    config.completion_timeout_ns = 60_000 * ms;
+    config.deadline_ns = 120_000 * ms;
+    const result = probe(.{ .kill_write = 10 }, &config);
+    try testing.expectEqual(.device_removed, result.status);
+    try testing.expect(result.duration_ns < 30_000 * ms);
+}
+
 test "a link that goes down fails a write before its port says so" {
     const cases = [_]struct { name: []const u8, settle_ns: u64, want: abi.Status, state_after: u64 }{
         .{ .name = "with time to settle", .settle_ns = 10_000 * ms, .want = .port_changed, .state_after = 1 },
@@ -164,6 +173,7 @@ test "a link that goes down fails a write before its port says so" {
 test "a failure that explains itself does not wait for the port" {
     var config = configFor("fake0");
     config.settle_ns = 60_000 * ms;
+    config.deadline_ns = 120_000 * ms;
     const result = probe(.{ .gids = .none }, &config);
     try testing.expectEqual(.no_usable_gid, result.status);
     try testing.expect(result.duration_ns < 30_000 * ms);
