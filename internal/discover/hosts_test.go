@@ -94,8 +94,9 @@ func TestClasses(t *testing.T) {
 			mlx5_1: mem_local mem_remote node pix sys
 			mlx5_2: mem_remote mem_local sys sys pix`},
 		{host: "hgx-h200-vm", what: "emulated switches that mirror the host's", want: `
-			mlx5_0: mem_local pix node
-			mlx5_1: mem_local node pix`},
+			mlx5_0: mem_local pix node node
+			mlx5_1: mem_local node pix node
+			mlx5_2: mem_local node node pix`},
 		{host: "mi300x", what: "the bridge inside the GPU's module and the two stages of the NIC's switch do not count", want: `
 			mlx5_0: mem_local mem_remote pix node node node sys sys sys sys
 			mlx5_1: mem_local mem_remote node pix node node sys sys sys sys
@@ -280,7 +281,7 @@ func TestFactsOfRNICs(t *testing.T) {
 		ID: "mlx5_0", Name: "mlx5_0", PCI: "0000:16:00.0", Port: 1, LinkLayer: "Ethernet", State: "ACTIVE",
 		PhysState: "LinkUp", AdminUp: new(true), RateGbps: new(200.0), NUMANode: new(0), Socket: new(0), Netdevs: []string{"ens10"}, Driver: "mlx5_core", Model: "15b3:101b",
 		Role: topology.RoleRNIC, Function: topology.FunctionPF, Usable: true,
-		FWVersion: "20.39.1002", MTU: new(4096), MaxReadRequest: new(512), MaxPayload: new(256),
+		FWVersion: "20.39.1002", MTU: new(4096), MaxReadRequest: new(512), MaxPayload: new(256), SamePort: []string{},
 	}, top.RNICs[0])
 	assert.Equal(t, "InfiniBand", top.RNICs[3].LinkLayer)
 	assert.Nil(t, top.RNICs[3].MTU, "InfiniBand's MTU is not in sysfs")

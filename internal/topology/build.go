@@ -93,6 +93,9 @@ func (b *builder) takeInventory() error {
 		if r.Netdevs == nil {
 			r.Netdevs = []string{}
 		}
+		if r.SamePort == nil {
+			r.SamePort = []string{}
+		}
 		at := b.tree.locate(r.PCI)
 		settle(at, &r.NUMANode, &r.Socket)
 		b.rnicPlaces = append(b.rnicPlaces, at)

@@ -61,6 +61,9 @@ func (t *Topology) complete() {
 		if t.RNICs[i].Netdevs == nil {
 			t.RNICs[i].Netdevs = []string{}
 		}
+		if t.RNICs[i].SamePort == nil {
+			t.RNICs[i].SamePort = []string{}
+		}
 	}
 	for i := range t.Hops {
 		h := &t.Hops[i]

@@ -77,7 +77,7 @@ type RNIC struct {
 	MaxPayload     *int     `json:"max_payload"`      // PCIe payload size in use, in bytes
 	// SamePort names the other functions of a Socket Direct adapter that send
 	// through the same port: they share its rate.
-	SamePort []string `json:"same_port,omitempty"`
+	SamePort []string `json:"same_port"`
 }
 
 // Identity is what names a port for good: the PCI function and the port
