@@ -39,7 +39,7 @@ build: zig ## build bin/hostping and bin/hostpingctl
 	@$(GO_CGO) build $(GO_FLAGS) -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hostping ./cmd/hostpingctl
 
 ##@ Test
-.PHONY: test test-zig test-go test-portable test-binaries check lint fuzz bench lab
+.PHONY: test test-zig test-go test-portable test-binaries check lint fuzz bench campaign lab
 test: build test-zig test-go test-portable test-binaries lab ## every test: Zig, Go with the race detector, fake provider, portable build, lab
 
 test-zig: test-packages ## the Zig tests (layouts, loops and failures against the scripted fake provider)
@@ -73,6 +73,9 @@ fuzz: ## run each parser's fuzz target for FUZZTIME (20s)
 
 bench: build runtime-packages ## the figures of docs/design.md: start to exit, analysis, discovery
 	@contrib/build/bench
+
+campaign: ## how well the analyzer blames, over simulated hosts (resumes; CAMPAIGN="-seed 2 -only two.faults" adds flags)
+	@go run ./internal/campaign -state "$${XDG_CACHE_HOME:-$$HOME/.cache}/hostping/campaign.json" $(CAMPAIGN)
 
 lab: build test-artefacts ## boot the virtual RDMA server and run its scenarios (SCENARIO="a b" picks some)
 	@contrib/lab/lab run $(SCENARIO)

@@ -16,14 +16,6 @@ import (
 	"github.com/yuuki/hostping/internal/topology"
 )
 
-// cause is a diagnosis without its words: what is wrong with which part.
-type cause struct {
-	code      diagnosis.Code
-	component string
-}
-
-func (c cause) String() string { return string(c.code) + "@" + c.component }
-
 // explanation is a set of faults as the causes that a diagnosis should name,
 // sorted, each once. That of a healthy host is empty.
 type explanation []cause
@@ -98,15 +90,13 @@ func (l look) and(other look) look {
 	return both
 }
 
-// suspect is a fault of any severity: what it is called, and how it looks.
+// suspect is a fault of any severity, and how it looks.
 type suspect struct {
+	kind
 	faults []sim.Fault // mild ones first
 	looks  []look
 	causes []cause
 }
-
-func (s suspect) kind() string   { return s.faults[0].Kind }
-func (s suspect) target() string { return s.faults[0].Target }
 
 // gallery holds how every fault looks under one load of one host.
 type gallery struct {
@@ -122,13 +112,13 @@ type gallery struct {
 }
 
 // degrees are the severities of suspects, mild ones first.
-func degrees(kind string) (list []float64) {
-	if onOff(kind) {
+func (k kind) degrees() (list []float64) {
+	if k.onOff {
 		return []float64{sim.DefaultSeverity}
 	}
 	list = severities()
 	// Finer steps than what can be told apart, down to a link that is as good as down.
-	for left := 0.95; left > 0.01; left *= 0.9 {
+	for left := 0.95; left > 0.01; left *= 0.85 {
 		list = append(list, 1-left)
 	}
 	slices.Sort(list)
@@ -144,7 +134,8 @@ func newGallery(h *host, mode engine.Mode, busy []sim.Busy) (*gallery, error) {
 	}
 	for _, f := range allFaults(h.topo) {
 		var s suspect
-		for _, f.Severity = range degrees(f.Kind) {
+		s.kind, _ = kindOf(f.Kind)
+		for _, f.Severity = range s.degrees() {
 			seen, err := g.look(f)
 			if err != nil {
 				return nil, err
@@ -159,90 +150,24 @@ func newGallery(h *host, mode engine.Mode, busy []sim.Busy) (*gallery, error) {
 	return g, nil
 }
 
-// allFaults lists every fault of the host, each once: every hop that a path
-// crosses, and every setting.
+// allFaults lists every fault of the host, each once and without severity:
+// every hop that a path crosses, and whatever a run can read.
 func allFaults(t topology.Topology) (list []sim.Fault) {
 	for _, hop := range t.Hops {
 		f := sim.Fault{Kind: string(hop.Kind), Target: strings.TrimPrefix(hop.ID, string(hop.Kind)+":")}
-		if _, err := sim.ParseFault(fmt.Sprintf("%s:%s", f.Kind, f.Target), t); err == nil {
+		if _, err := sim.ParseFault(f.Kind+":"+f.Target, t); err == nil {
 			list = append(list, f)
 		}
 	}
 	kinds, _ := sim.Targets(t) // a topology that cannot be simulated has been refused before
-	for _, kind := range kinds {
-		if setting(kind.Kind) {
-			for _, target := range kind.Targets {
-				list = append(list, sim.Fault{Kind: kind.Kind, Target: target})
+	for _, row := range kinds {
+		if k, ok := kindOf(row.Kind); ok && k.read {
+			for _, target := range row.Targets {
+				list = append(list, sim.Fault{Kind: row.Kind, Target: target})
 			}
 		}
 	}
 	return list
-}
-
-// setting reports whether a kind of fault is a setting that the run reads.
-func setting(kind string) bool { return onOff(kind) || kind == "slow_start" || kind == "tx_window" }
-
-// codeOf is the diagnosis that a kind of fault should get; ok is false for
-// kinds that one run of loopback probes cannot show.
-func codeOf(kind string) (code diagnosis.Code, ok bool) {
-	code, ok = map[string]diagnosis.Code{
-		string(topology.HopRNICPCIe):    diagnosis.RNICPCIeFailure,
-		string(topology.HopGPUPCIe):     diagnosis.GPUPCIeFailure,
-		string(topology.HopSwitch):      diagnosis.SwitchLinkFailure,
-		string(topology.HopRootPort):    diagnosis.RootPortFailure,
-		string(topology.HopMemory):      diagnosis.MemoryChannelFailure,
-		string(topology.HopInterSocket): diagnosis.InterSocketFailure,
-		"acs":                           diagnosis.P2PMisconfiguration,
-		"ats":                           diagnosis.P2PMisconfiguration,
-		"slow_start":                    diagnosis.RNICSlowStart,
-		"tx_window":                     diagnosis.RNICTxWindow,
-	}[kind]
-	return code, ok
-}
-
-// causes are what a diagnosis should say of the fault.
-func (h *host) causes(f sim.Fault) ([]cause, error) {
-	code, ok := codeOf(f.Kind)
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("nobody said which diagnosis a %s fault should get", f.Kind)
-	case onOff(f.Kind):
-		return h.misconfigured(f)
-	case setting(f.Kind):
-		return []cause{{code, h.ownLink(f.Target)}}, nil
-	}
-	return []cause{{code, topology.HopID(topology.HopKind(f.Kind), f.Target)}}, nil
-}
-
-// ownLink is the hop of an RNIC's own link.
-func (h *host) ownLink(rnic string) string {
-	for _, p := range h.topo.Paths {
-		if p.RNIC == rnic {
-			return p.Hops[0]
-		}
-	}
-	return topology.HopID(topology.HopRNICPCIe, rnic)
-}
-
-// misconfigured names the GPUs that answer late under the fault.
-func (h *host) misconfigured(f sim.Fault) ([]cause, error) {
-	f.Severity = sim.DefaultSeverity
-	idle := gallery{host: h, mode: engine.ModeIdle}
-	before, err := idle.look()
-	if err != nil {
-		return nil, err
-	}
-	after, err := idle.look(f)
-	if err != nil {
-		return nil, err
-	}
-	var late []cause
-	for i, step := range h.plans[engine.ModeIdle].Steps {
-		if hops := step.Request.Path.Hops; !within(before.us[i], after.us[i]) {
-			late = append(late, cause{diagnosis.P2PMisconfiguration, hops[len(hops)-1]})
-		}
-	}
-	return explain(late...), nil
 }
 
 // look simulates the faults without noise.
@@ -411,7 +336,7 @@ func (g *gallery) searchPairs(truth []sim.Fault, seen look, suspects []suspect) 
 	}
 	for i, a := range able {
 		for _, b := range able[:i] {
-			if onOff(a.kind()) != onOff(b.kind()) {
+			if a.onOff != b.onOff {
 				// A detour leads across more links: the weaker ones of the
 				// other fault may be those that fit.
 				ok, err := g.fitsDetour(seen, a.suspect, b.suspect)
@@ -443,7 +368,7 @@ func (g *gallery) searchPairs(truth []sim.Fault, seen look, suspects []suspect) 
 
 // fitsDetour reports whether the two suspects, one of which is on or off, look as seen.
 func (g *gallery) fitsDetour(seen look, a, b suspect) (bool, error) {
-	if onOff(b.kind()) {
+	if b.onOff {
 		a, b = b, a
 	}
 	for _, f := range b.faults {
@@ -483,40 +408,23 @@ func (g *gallery) pair(a, b sim.Fault) (look, error) {
 	return l, nil
 }
 
-// possible leaves out the suspects that the settings speak against: a run
-// reads them, so a setting that is right is no cause. One that is wrong
-// stands for its RNIC's own link, which would look the same.
+// possible leaves out the suspects that what the run reads speaks against: a
+// setting that is right, a bus that is not loaded. One that is found wrong
+// stands for a failure of the same part, which would look the same.
 func (g *gallery) possible(truth []sim.Fault) (list []suspect) {
-	var own []string // links for which a setting stands
-	for _, f := range truth {
-		if f.Kind == "slow_start" || f.Kind == "tx_window" {
-			own = append(own, g.host.ownLink(f.Target))
+	var found []cause // that are read
+	for _, s := range g.suspects {
+		if s.read && !s.onOff && implies(truth, s.faults[0]) {
+			found = append(found, s.causes...)
 		}
 	}
 	for _, s := range g.suspects {
-		if setting(s.kind()) && !slices.ContainsFunc(truth, func(f sim.Fault) bool {
-			return f.Kind == s.kind() && (f.Target == s.target() || onOff(f.Kind) && f.Target == "all")
-		}) {
-			continue
+		stoodFor := slices.ContainsFunc(found, func(c cause) bool { return c.component == s.causes[0].component })
+		if s.read && implies(truth, s.faults[0]) || !s.read && !stoodFor {
+			list = append(list, s)
 		}
-		if s.kind() == string(topology.HopRNICPCIe) && slices.Contains(own, s.causes[0].component) {
-			continue
-		}
-		list = append(list, s)
 	}
 	return list
-}
-
-// causesOf are the causes of several faults.
-func (h *host) causesOf(faults []sim.Fault) (all []cause, err error) {
-	for _, f := range faults {
-		causes, err := h.causes(f)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, causes...)
-	}
-	return all, nil
 }
 
 // explanations are distinct.

@@ -179,7 +179,7 @@ func (c *campaign) play(list cases, views []*gallery, state *rowState, n int64) 
 				}
 				grade := got.ours.grade(got.view)
 				p.ours.count(grade)
-				p.literal.count(got.literal.grade(got.view))
+				p.literal.count(got.literal.grade(got.view.plain()))
 				if !grade.exact {
 					p.bad = append(p.bad, numbered{i, grade, got})
 				}

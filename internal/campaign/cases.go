@@ -34,11 +34,8 @@ func noises() []sim.Noise { return []sim.Noise{sim.NoiseTypical, sim.NoiseHarsh}
 
 const slightSeverity = 0.25
 
-// severities of the faults that have one; acs and ats are on or off.
+// severities of the faults that know degrees.
 func severities() []float64 { return []float64{slightSeverity, 0.3, 0.4, 0.6, 0.9} }
-
-// onOff reports whether a kind of fault knows no degrees.
-func onOff(kind string) bool { return kind == "acs" || kind == "ats" }
 
 // row is one line of the table.
 type row struct {
@@ -68,17 +65,18 @@ func newCases(r row) (cases, error) {
 	if err != nil {
 		return c, err
 	}
-	for _, kind := range kinds {
-		if _, ok := codeOf(kind.Kind); !ok {
+	for _, of := range kinds {
+		k, ok := kindOf(of.Kind)
+		if !ok {
 			continue
 		}
-		for _, target := range kind.Targets {
-			if onOff(kind.Kind) {
-				c.heavy = append(c.heavy, sim.Fault{Kind: kind.Kind, Target: target, Severity: kind.DefaultSeverity})
+		for _, target := range of.Targets {
+			if k.onOff {
+				c.heavy = append(c.heavy, sim.Fault{Kind: of.Kind, Target: target, Severity: of.DefaultSeverity})
 				continue
 			}
 			for _, severity := range severities() {
-				f := sim.Fault{Kind: kind.Kind, Target: target, Severity: severity}
+				f := sim.Fault{Kind: of.Kind, Target: target, Severity: severity}
 				if severity == slightSeverity {
 					c.light = append(c.light, f)
 				} else {

@@ -1,49 +1,47 @@
 package main
 
 import (
-	"embed"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/yuuki/hostping/internal/baseline"
-	"github.com/yuuki/hostping/internal/discover"
-	"github.com/yuuki/hostping/internal/discover/hosttree"
 	"github.com/yuuki/hostping/internal/engine"
-	"github.com/yuuki/hostping/internal/report"
 	"github.com/yuuki/hostping/internal/sim"
 	"github.com/yuuki/hostping/internal/topology"
 )
 
-// descriptions holds the hosts beside Fig. 2, in the language of hosttree.
-//
-//go:embed hosts/*.host
-var descriptions embed.FS
+// hostNames lists the campaign's hosts: that of Fig. 2, then an HGX H100, a
+// DGX A100, eight MI300X and an EPYC Rome with one RNIC, as testdata/topologies
+// has them.
+func hostNames() []string { return []string{fig2, "hgx-h100", "dgx-a100", "mi300x", "rome-nps4"} }
 
-// hostNames lists the campaign's hosts: that of Fig. 2, then an HGX H100
-// (T01), a DGX A100 (T04), eight MI300X (T06) and an EPYC with one RNIC (T09).
-func hostNames() []string { return []string{"fig2", "t01", "t04", "t06", "t09"} }
+const fig2 = "fig2"
 
 // host is a topology with all that its runs share.
 type host struct {
 	name      string
+	file      string // where it is read from; "" for Fig. 2
 	topo      topology.Topology
 	baselines baseline.Set
 	plans     map[engine.Mode]engine.Plan
 	rnics     []string // that can be probed
 }
 
-// loadHost builds one of hostNames.
-func loadHost(name string) (*host, error) {
+// loadHost builds one of hostNames; dir holds their topologies.
+func loadHost(dir, name string) (*host, error) {
 	h := &host{name: name, plans: map[engine.Mode]engine.Plan{}}
-	if name == "fig2" {
+	if name == fig2 {
 		h.topo = sim.Fig2()
 	} else {
-		discovered, err := discoverHost(name)
+		h.file = filepath.Join(dir, name+".json")
+		text, err := os.ReadFile(h.file)
 		if err != nil {
-			return nil, fmt.Errorf("host %s: %w", name, err)
+			return nil, fmt.Errorf("%w; run this in the project's own folder, or give -topologies", err)
 		}
-		h.topo = discovered
+		if h.topo, err = topology.Parse(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", h.file, err)
+		}
 	}
 	h.baselines = baseline.Defaults(h.topo)
 	baseline.MarkClose(&h.topo, h.baselines)
@@ -56,48 +54,4 @@ func loadHost(name string) (*host, error) {
 		}
 	}
 	return h, nil
-}
-
-// discoverHost lets discovery read the host's description.
-func discoverHost(name string) (topology.Topology, error) {
-	text, err := descriptions.ReadFile("hosts/" + name + ".host")
-	if err != nil {
-		return topology.Topology{}, err
-	}
-	tree, err := hosttree.Parse(string(text))
-	if err != nil {
-		return topology.Topology{}, err
-	}
-	dir, err := os.MkdirTemp("", "campaign-")
-	if err != nil {
-		return topology.Topology{}, err
-	}
-	defer os.RemoveAll(dir)
-	if err := tree.Write(dir); err != nil {
-		return topology.Topology{}, err
-	}
-	found, err := discover.Discover(discover.Options{Sysfs: filepath.Join(dir, "sys"), Procfs: filepath.Join(dir, "proc")})
-	return found.Topology, err
-}
-
-// export writes the hosts that --sim alone does not simulate as
-// hostping.topology/v1 files for --sim-topology, and returns the folder.
-func export(dir string, hosts []*host) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, h := range hosts {
-		file, err := os.Create(filepath.Join(dir, h.name+".json"))
-		if err != nil {
-			return err
-		}
-		err = report.WriteJSON(file, h.topo)
-		if closed := file.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -168,8 +168,8 @@ func (a *algorithm1) code(id string, h *hopState) diagnosis.Code {
 	if h.kind == topology.HopGPUPCIe && a.late(id) {
 		return diagnosis.P2PMisconfiguration
 	}
-	code, _ := codeOf(string(h.kind))
-	return code
+	k, _ := kindOf(string(h.kind)) // hop faults are called like their hops
+	return k.code
 }
 
 // late reports whether a close path to the GPU answers abnormally late, against

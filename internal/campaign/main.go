@@ -35,7 +35,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		only     = flags.String("only", "", "regular expression: only the rows whose GROUP/HOST/NOISE/MODE it matches")
 		state    = flags.String("state", "", "file that keeps the counts, so that a campaign can go on; none keeps nothing")
 		failures = flags.String("failures", "", "file to write the answers to that were not exact, with the commands that repeat them")
-		hostsTo  = flags.String("hosts-to", "", "folder to write the hosts to, for --sim-topology")
+		dir      = flags.String("topologies", filepath.Join("testdata", "topologies"), "folder of the hosts' topologies")
 	)
 	flags.Int64Var(&b.Healthy, "healthy", 300_000, "runs of each row of healthy hosts")
 	flags.Int64Var(&b.Single, "single", 20_000, "runs of each row of single faults")
@@ -54,16 +54,11 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
 	var hosts []*host
 	for _, name := range hostNames() {
-		h, err := loadHost(name)
+		h, err := loadHost(*dir, name)
 		if err != nil {
 			return err
 		}
 		hosts = append(hosts, h)
-	}
-	if *hostsTo != "" {
-		if err := export(*hostsTo, hosts); err != nil {
-			return err
-		}
 	}
 	c := newCampaign(hosts, *seed, b)
 	c.rows = slices.DeleteFunc(c.rows, func(r row) bool { return !chosen.MatchString(r.String()) })

@@ -28,8 +28,8 @@ type scene struct {
 func (s scene) String() string {
 	var b strings.Builder
 	b.WriteString("hostpingctl diagnose --sim")
-	if s.host.name != "fig2" {
-		fmt.Fprintf(&b, "-topology %s.json", s.host.name)
+	if s.host.file != "" {
+		fmt.Fprintf(&b, "-topology %s", s.host.file)
 	}
 	for _, f := range s.faults {
 		fmt.Fprintf(&b, " --fault %v", f)

@@ -19,7 +19,7 @@ func answerOf(r analyzer.Result) (a answer) {
 	var blamed []cause
 	for _, d := range r.Diagnoses {
 		for _, component := range d.Components {
-			blamed = append(blamed, cause{plain(d.Code), component})
+			blamed = append(blamed, cause{d.Code, component})
 		}
 		a.offered = append(a.offered, d.Alternatives...)
 	}
@@ -27,26 +27,12 @@ func answerOf(r analyzer.Result) (a answer) {
 	return a
 }
 
-// plain is the code of the failure that an overload or a contention looks
-// like: what loads a part beside the RNICs is not in the figures.
-func plain(code diagnosis.Code) diagnosis.Code {
-	switch code {
-	case diagnosis.MemoryChannelOverload:
-		return diagnosis.MemoryChannelFailure
-	case diagnosis.InterSocketOverload:
-		return diagnosis.InterSocketFailure
-	case diagnosis.RNICPCIeContention:
-		return diagnosis.RNICPCIeFailure
-	}
-	return code
-}
-
 // names reports whether the answer blames or offers the cause. An
 // alternative of several components has the code of the first only.
 func (a answer) names(c cause) bool {
 	return slices.Contains(a.blamed, c) || slices.ContainsFunc(a.offered, func(x diagnosis.Alternative) bool {
 		i := slices.Index(x.Components, c.component)
-		return i > 0 || i == 0 && plain(x.Code) == c.code
+		return i > 0 || i == 0 && x.Code == c.code
 	})
 }
 
@@ -86,6 +72,31 @@ func (a answer) grade(v view) (g grade) {
 	g.offered = !g.exact && !g.missed
 	g.wrong = slices.ContainsFunc(a.blamed, func(c cause) bool { return !guilty[c.component] })
 	return g
+}
+
+// plain is the view of somebody who names parts, not what is read beside
+// the probes: a slow RNIC is its link's failure, a loaded bus its own. The
+// literal algorithm is graded by it.
+func (v view) plain() view {
+	fold := func(e explanation) explanation {
+		causes := slices.Clone(e)
+		for i, c := range causes {
+			switch c.code {
+			case diagnosis.RNICSlowStart, diagnosis.RNICTxWindow:
+				causes[i].code = diagnosis.RNICPCIeFailure
+			case diagnosis.MemoryChannelOverload:
+				causes[i].code = diagnosis.MemoryChannelFailure
+			case diagnosis.InterSocketOverload:
+				causes[i].code = diagnosis.InterSocketFailure
+			}
+		}
+		return explain(causes...)
+	}
+	p := view{truth: fold(v.truth), edge: v.edge}
+	for _, e := range v.right {
+		p.right = append(p.right, fold(e))
+	}
+	return p
 }
 
 // result is what became of one run.
