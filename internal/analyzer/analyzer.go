@@ -24,14 +24,48 @@ const (
 	Flapping   Verdict = "flapping"
 )
 
-// Thresholds are the analyzer's limits, as shares (0.2 is 20 %). A zero field
-// means its default.
+// Thresholds are the analyzer's limits, shares where nothing else is said
+// (0.2 is 20 %). A zero field means its default.
 type Thresholds struct {
-	Path float64 // how much worse than its reference makes a path abnormal
+	Path     float64 // how much worse than its reference makes a path abnormal
+	Overload float64 // utilisation above which a bus is overloaded
+	Pause    float64 // time paused above which an RNIC is congested
+	FlapRuns int     // consecutive gray runs that make a hop flapping
 }
 
 // DefaultThresholds returns the limits of the paper.
-func DefaultThresholds() Thresholds { return Thresholds{Path: 0.2} }
+func DefaultThresholds() Thresholds {
+	return Thresholds{Path: 0.2, Overload: 0.8, Pause: monitor.DefaultPauseRatio, FlapRuns: 3}
+}
+
+// WithDefaults returns the limits with every zero field filled in.
+func (t Thresholds) WithDefaults() Thresholds {
+	d := DefaultThresholds()
+	return Thresholds{
+		Path: positiveOr(t.Path, d.Path), Overload: positiveOr(t.Overload, d.Overload),
+		Pause: positiveOr(t.Pause, d.Pause), FlapRuns: positiveOr(t.FlapRuns, d.FlapRuns),
+	}
+}
+
+func positiveOr[T int | float64](value, otherwise T) T {
+	if value > 0 {
+		return value
+	}
+	return otherwise
+}
+
+// Plain switches off, one by one, what goes beyond the paper. The zero value
+// has all of it on.
+type Plain struct {
+	// Ambiguity: no alternatives of other hops, and no doubt for their sake.
+	Ambiguity bool
+	// Capacity: verdicts alone choose between hops, figures do not.
+	Capacity bool
+	// Evidence: links as seen under load and settings as read decide nothing.
+	Evidence bool
+	// Noise: three of five low reads are enough, however far the others are off.
+	Noise bool
+}
 
 // RNICConfig holds the settings of an RNIC that look like a link failure. nil is unknown.
 type RNICConfig struct {
@@ -63,7 +97,13 @@ type Input struct {
 	P2P        P2PSettings           // empty where the source is unavailable
 	// ActiveBefore holds, by RNIC.Identity, the ports that an earlier run saw ACTIVE.
 	ActiveBefore map[string]bool
-	Thresholds   Thresholds
+	Buses        []monitor.BusUtilization
+	Congestion   []monitor.Congestion
+	// History is what the runs before this one said; Result.History of one run
+	// is the History of the next.
+	History    History
+	Thresholds Thresholds
+	Plain      Plain
 }
 
 // Rule names what a path's bandwidth was compared with.
@@ -104,6 +144,7 @@ type HopVerdict struct {
 	// EstimatedCapacityGbps is the highest figure of a path that crossed the
 	// hop: the hop carries at least that much. nil is unknown.
 	EstimatedCapacityGbps *float64
+	Utilization           *float64 // as the monitor reads it, 0..1; nil is unknown
 	Evidence              []string
 }
 
@@ -114,6 +155,7 @@ type Result struct {
 	Hops      []HopVerdict
 	Diagnoses []diagnosis.Diagnosis
 	Findings  []diagnosis.Finding
+	History   History // with this run as the last one
 }
 
 // Analyze judges a run. Equal input gives an equal result, and the order of
@@ -122,6 +164,7 @@ func Analyze(in Input) Result {
 	r := newRun(in)
 	r.judgePaths()
 	r.judgeHops()
+	r.lookBack()
 	r.diagnosePorts()
 	r.findCauses()
 	r.findFacts()

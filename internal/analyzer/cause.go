@@ -38,7 +38,8 @@ func confidence(own float64, rivals []rival) float64 {
 	return math.Round(100*certainty*own/all) / 100
 }
 
-// findCauses goes from hops to causes. Peer paths that are slow and late are
+// findCauses goes from hops to causes. Hops that come and go, as the last runs
+// show, explain what they can first. Peer paths that are slow and late are
 // a matter of settings, which no hop explains. Of the others, hops that alone
 // can explain an abnormal path come first, then the smallest sets of abnormal
 // hops that cover the rest, in the paper's order, one diagnosis per hop. Last
@@ -51,16 +52,17 @@ func (r *run) findCauses() {
 			abnormal = append(abnormal, i)
 		}
 	}
+	prefer := r.preference()
+	abnormal = r.explainByFlapping(abnormal, prefer)
 	var explicable, cleared []int
 	var sets [][]int
 	for _, i := range r.explainByPeerSettings(abnormal) {
-		if candidates := r.candidates(&r.paths[i]); len(candidates) > 0 {
-			explicable, sets = append(explicable, i), append(sets, candidates)
+		if suspects := r.suspects(i); len(suspects) > 0 {
+			explicable, sets = append(explicable, i), append(sets, suspects)
 		} else {
 			cleared = append(cleared, i)
 		}
 	}
-	prefer := r.preference()
 	for _, z := range solve(sets, prefer) {
 		for i := range z.paths {
 			z.paths[i] = explicable[z.paths[i]]
@@ -68,6 +70,8 @@ func (r *run) findCauses() {
 		r.blame(z, prefer)
 	}
 	r.explainCleared(cleared, prefer)
+	r.reportContention()
+	r.reportRedirects()
 	r.reportDowngradedLinks()
 	diagnosis.Sort(r.diagnoses)
 }
@@ -95,7 +99,7 @@ func (r *run) preference() func(a, b int) int {
 
 func (r *run) rank(i int) int {
 	h := &r.hops[i]
-	if h.link.downgraded {
+	if h.link.downgraded && !r.in.Plain.Evidence {
 		return 0
 	}
 	switch h.Kind {
@@ -132,10 +136,27 @@ func (r *run) allCloseAbnormal(h *hop) bool {
 	return abnormal > 0
 }
 
+// suspects are the hops that may explain an abnormal path: nothing clears
+// them, no faster path of an RNIC in service shares them, and they carried
+// no more on any other path. Where figures leave none, verdicts alone decide.
+func (r *run) suspects(i int) []int {
+	p := &r.paths[i]
+	suspects := slices.DeleteFunc(r.candidates(p), func(h int) bool { return r.sharedWithFaster(h, p) })
+	if r.in.Plain.Capacity {
+		return suspects
+	}
+	narrow := slices.DeleteFunc(slices.Clone(suspects), func(h int) bool { return !r.plausible(h, i) })
+	if len(narrow) > 0 {
+		return narrow
+	}
+	return suspects
+}
+
 // plausible reports whether the hop can be what slows the path: a hop that
-// carried clearly more on another path cannot.
+// carried clearly more on another path cannot. Of an RNIC in service nobody
+// knows how much of a hop its service takes.
 func (r *run) plausible(h, p int) bool {
-	return !r.low(r.paths[p].gbps, *r.hops[h].EstimatedCapacityGbps)
+	return r.rnics[r.paths[p].rnic].service || !r.low(r.paths[p].gbps, *r.hops[h].EstimatedCapacityGbps)
 }
 
 // fit is the share of the paths that some hop of the cover plausibly explains.
@@ -151,31 +172,111 @@ func (r *run) fit(cover, paths []int) float64 {
 	return float64(n) / float64(len(paths))
 }
 
+// misfit is how far the paths' figures are from the capacities that the
+// cover's hops then have, as a mean square in units of noise.
+func (r *run) misfit(cover, paths []int) float64 {
+	if r.in.Plain.Capacity {
+		return 0
+	}
+	sum, n := 0.0, 0
+	for _, i := range paths {
+		p := &r.paths[i]
+		if r.rnics[p.rnic].service {
+			continue
+		}
+		capacity := math.Inf(1)
+		for _, h := range cover {
+			if slices.Contains(p.hops, h) {
+				capacity = min(capacity, *r.hops[h].EstimatedCapacityGbps)
+			}
+		}
+		distance := math.Log(p.gbps/capacity) / r.spreadOf(p)
+		sum += min(distance*distance, worstMisfit)
+		n++
+	}
+	return sum / float64(max(1, n))
+}
+
+const (
+	// worstMisfit bounds what one path adds to a misfit.
+	worstMisfit = 100
+	// clearlyWorse is the misfit that noise does not explain: beyond it a
+	// cover steps behind one that fits, whatever the order of causes.
+	clearlyWorse = 9
+)
+
+// explanation is a cover with how well it explains its paths.
+type explanation struct {
+	hops    []int
+	fit     float64
+	misfit  float64
+	reports int
+}
+
+// weight is how likely the cover is, relative to others.
+func (r *run) weight(e explanation, best float64) float64 {
+	w := e.fit
+	if excess := e.misfit - best; excess > clearlyWorse {
+		w *= math.Exp(-excess / 2)
+	}
+	for _, h := range e.hops {
+		w *= r.physical(h)
+	}
+	return w
+}
+
+// physical is what a link as seen under load says for its blame: one that is
+// degraded is a likelier cause, one that ran as it should a little less likely.
+func (r *run) physical(i int) float64 {
+	l := &r.hops[i].link
+	switch {
+	case r.in.Plain.Evidence:
+		return 1
+	case l.downgraded:
+		return 3
+	case l.whole:
+		return 0.8
+	}
+	return 1
+}
+
 // blame chooses the cover that fits the figures best, the preferred one of
-// equals, and makes a diagnosis of each of its hops.
+// equals, and makes a diagnosis of each of its hops. On busy hosts the hops
+// that most RNICs reported come first.
 func (r *run) blame(z puzzle, prefer func(a, b int) int) {
-	type scored struct {
-		hops []int
-		fit  float64
-	}
-	covers := make([]scored, len(z.covers))
+	covers := make([]explanation, len(z.covers))
+	best := math.Inf(1)
 	for i, hops := range z.covers {
-		covers[i] = scored{hops, r.fit(hops, z.paths)}
+		covers[i] = explanation{hops: hops, fit: r.fit(hops, z.paths), misfit: r.misfit(hops, z.paths)}
+		best = min(best, covers[i].misfit)
+		if r.in.Busy {
+			covers[i].reports = r.reports(hops)
+		}
 	}
-	slices.SortStableFunc(covers, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.fit, a.fit), slices.CompareFunc(a.hops, b.hops, prefer))
+	worse := func(e explanation) int {
+		if e.misfit-best > clearlyWorse {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(covers, func(a, b explanation) int {
+		return cmp.Or(
+			cmp.Compare(b.reports, a.reports),
+			cmp.Compare(b.fit, a.fit),
+			worse(a)-worse(b),
+			slices.CompareFunc(a.hops, b.hops, prefer))
 	})
 	chosen := covers[0]
 	for _, h := range chosen.hops {
 		paths := crossing(r, h, z.paths)
 		var rivals []rival
 		for _, other := range covers[1:] {
-			if slices.Contains(other.hops, h) {
+			if r.in.Plain.Ambiguity || slices.Contains(other.hops, h) {
 				continue
 			}
-			rivals = append(rivals, r.rivalCover(other.hops, chosen.hops, z.paths, other.fit))
+			rivals = append(rivals, r.rivalCover(other, chosen.hops, z.paths, r.weight(other, best)))
 		}
-		own := max(chosen.fit, 0.1) // even a bad fit is the best there is
+		own := max(r.weight(chosen, best), 0.1) // even a bad fit is the best there is
 		if !z.exact {
 			own /= 2 // covers as small may have been missed
 		}
@@ -194,10 +295,10 @@ func crossing(r *run, h int, paths []int) (across []int) {
 }
 
 // rivalCover is the alternative that other hops are to blame than the chosen ones.
-func (r *run) rivalCover(hops, chosen, paths []int, fit float64) rival {
-	x := rival{weight: fit}
+func (r *run) rivalCover(other explanation, chosen, paths []int, weight float64) rival {
+	x := rival{weight: weight}
 	reason := "explains the same slow paths"
-	for _, h := range hops {
+	for _, h := range other.hops {
 		if slices.Contains(chosen, h) {
 			continue
 		}
@@ -325,7 +426,13 @@ func (r *run) comingAndGoing(covers [][]int) (rivals []rival) {
 // memory as well, the delay is its own.
 func (r *run) detours(i int) bool {
 	p := &r.paths[i]
-	if p.memory || !p.peer() || p.LatencyVerdict != Abnormal {
+	if p.memory || !p.peer() {
+		return false
+	}
+	if p.LatencyVerdict == Uncertain { // as on busy hosts: only the settings can tell
+		return r.redirected(i) && !r.in.Plain.Evidence
+	}
+	if p.LatencyVerdict != Abnormal {
 		return false
 	}
 	return !slices.ContainsFunc(r.rnics[p.rnic].paths, func(j int) bool {
@@ -360,9 +467,9 @@ func (r *run) code(i int, paths []int) diagnosis.Code {
 	case topology.HopRootPort:
 		return diagnosis.RootPortFailure
 	case topology.HopMemory:
-		return diagnosis.MemoryChannelFailure
+		return cmp.Or(r.overloaded(h), diagnosis.MemoryChannelFailure)
 	case topology.HopInterSocket:
-		return diagnosis.InterSocketFailure
+		return cmp.Or(r.overloaded(h), diagnosis.InterSocketFailure)
 	}
 	return diagnosis.PathUnexplained
 }
@@ -394,17 +501,25 @@ func (r *run) lookAlikes(i int, code diagnosis.Code, paths []int) (rivals []riva
 			add(diagnosis.RNICTxWindow, sameComponent, "this setting is on as well")
 		}
 	case diagnosis.GPUPCIeFailure:
-		unknown := func(p int) bool { return r.paths[p].peer() && r.paths[p].LatencyVerdict == Uncertain }
+		unknown := func(p int) bool {
+			return r.paths[p].peer() && r.paths[p].LatencyVerdict == Uncertain &&
+				(r.in.Plain.Evidence || !r.peerSettingsAreRight([]int{p}))
+		}
 		if slices.ContainsFunc(paths, unknown) {
 			add(diagnosis.P2PMisconfiguration, sameComponent,
 				"slows peer traffic alike, and only the latency of an idle host tells them apart")
 		}
 	case diagnosis.P2PMisconfiguration:
-		if r.peerSettingsAreRight(paths) {
+		if r.in.Busy {
+			add(diagnosis.GPUPCIeFailure, sameComponent, "only the latency of an idle host tells a slow link from a detour")
+		} else if r.peerSettingsAreRight(paths) {
 			add(diagnosis.GPUPCIeFailure, sameComponent, "ACS and ATS could be read and are as they should be")
 		}
-	case diagnosis.InterSocketFailure:
-		if r.allRemoteMemorySlow() {
+	case diagnosis.MemoryChannelFailure, diagnosis.InterSocketFailure:
+		if h := &r.hops[i]; r.in.Busy && h.Utilization == nil {
+			add(overloadCode(h.Kind), sameComponent, "slows the same paths, and how much the bus is used cannot be read on this host")
+		}
+		if code == diagnosis.InterSocketFailure && r.allRemoteMemorySlow() {
 			add(diagnosis.PlatformLimit, 1,
 				"all remote memory is below a default baseline: the platform may be built so; calibrate on a healthy host")
 		}

@@ -66,10 +66,16 @@ func (r *run) summary(h int, code diagnosis.Code, paths []int) string {
 	id, rnics, n := r.hops[h].Hop, joined(r.rnicsOf(shown)), len(shown)
 	switch code {
 	case diagnosis.P2PMisconfiguration:
+		if best.LatencyVerdict != Abnormal {
+			return fmt.Sprintf("%s reaches %s at %s: settings send their traffic through the root complex", rnics, best.Path.Endpoint, carried)
+		}
 		return fmt.Sprintf("%s reaches %s at %s and is answered after %s µs instead of %s: their traffic takes the way through the root complex",
 			rnics, best.Path.Endpoint, carried, figure(best.latencyUs), latencyReference(best))
 	case diagnosis.RNICSlowStart:
 		return fmt.Sprintf("%s sends %s on each of its %s, and its slow start is on", rnics, carried, count(n, noun))
+	case diagnosis.MemoryChannelOverload, diagnosis.InterSocketOverload:
+		return fmt.Sprintf("%s is used at %s and leaves %s: %s of %s across it%s slow",
+			id, share(*r.hops[h].Utilization), carried, count(n, noun), rnics, isAre(n))
 	case diagnosis.RNICTxWindow:
 		return fmt.Sprintf("%s sends %s on each of its %s, and its Tx window is too small", rnics, carried, count(n, noun))
 	}
@@ -122,6 +128,9 @@ func (r *run) evidence(h int, code diagnosis.Code, paths []int) []string {
 	}
 	if line := r.hops[h].link.line; line != "" {
 		lines = append(lines, r.hops[h].Hop+": "+line)
+	}
+	if line := r.utilizationLine(&r.hops[h]); line != "" {
+		lines = append(lines, line)
 	}
 	shown, _ := r.telling(paths)
 	return append(lines, listed(r.ruledOut(h, shown), r.witnessed)...)
@@ -189,13 +198,47 @@ func (r *run) reportUnexplained(h int, paths []int, rivals []rival) {
 	})
 }
 
+// reportRedirects tells of ACS that is known to be on where peer traffic
+// should turn, although no diagnosis blames it: a GPU without a slow path, or
+// one whose latency has no healthy path to be compared with.
+func (r *run) reportRedirects() {
+	byGPU := map[int][]int{}
+	for i := range r.paths {
+		if p := &r.paths[i]; p.peer() && p.measured() && r.acsIsOn(i) && !r.in.Plain.Evidence {
+			h := p.hops[len(p.hops)-1]
+			byGPU[h] = append(byGPU[h], i)
+		}
+	}
+	for h := range r.hops {
+		paths, id := byGPU[h], r.hops[h].Hop
+		blamed := func(d diagnosis.Diagnosis) bool {
+			return d.Code == diagnosis.P2PMisconfiguration && d.Component == id
+		}
+		if len(paths) == 0 || slices.ContainsFunc(r.diagnoses, blamed) {
+			continue
+		}
+		r.diagnoses = append(r.diagnoses, diagnosis.Diagnosis{
+			Code:       diagnosis.P2PMisconfiguration,
+			Severity:   diagnosis.Warning,
+			Component:  id,
+			Components: []string{id},
+			Confidence: confidence(sameComponent, []rival{{weight: sameComponent}}), // the setting is sure, its effect is not
+			Summary: fmt.Sprintf("ACS is on between %s and %s; no slow path is explained by it",
+				joined(r.rnicsOf(paths)), r.hops[h].part()),
+			Evidence:     r.peerEvidence(paths),
+			Alternatives: []diagnosis.Alternative{},
+			Runbook:      diagnosis.Runbook(diagnosis.P2PMisconfiguration),
+		})
+	}
+}
+
 // reportDowngradedLinks tells of links that ran below what both ends can do
 // although no diagnosis blames them.
 func (r *run) reportDowngradedLinks() {
 	for i := range r.hops {
 		h := &r.hops[i]
 		blamed := func(d diagnosis.Diagnosis) bool { return slices.Contains(d.Components, h.Hop) }
-		if !h.link.downgraded || slices.ContainsFunc(r.diagnoses, blamed) {
+		if !h.link.downgraded || r.in.Plain.Evidence || slices.ContainsFunc(r.diagnoses, blamed) {
 			continue
 		}
 		r.diagnoses = append(r.diagnoses, diagnosis.Diagnosis{

@@ -14,6 +14,7 @@ type link struct {
 	speedGTs   *float64
 	width      *int
 	downgraded bool   // slower or narrower than both ends could be
+	whole      bool   // as fast and as wide as both ends can be
 	line       string // the sentence for people; "" when nothing is to be said
 }
 
@@ -40,6 +41,7 @@ func (l *link) judge(facts topology.Hop) {
 		l.line = fmt.Sprintf("its link ran at %s under load, both ends can do %s",
 			linkState(l.speedGTs, l.width), linkState(facts.ExpectedSpeedGTs, facts.ExpectedWidth))
 	case l.speedGTs != nil && l.width != nil:
+		l.whole = facts.ExpectedSpeedGTs != nil && facts.ExpectedWidth != nil
 		l.line = fmt.Sprintf("its link ran at %s under load", linkState(l.speedGTs, l.width))
 	}
 }

@@ -15,12 +15,14 @@ import (
 // run is one analysis in progress: the input with its names turned into
 // indexes, and what each stage adds.
 type run struct {
-	in        Input
+	in        Input // thresholds with their defaults
 	threshold float64
-	paths     []path // in the topology's order
-	hops      []hop  // in the topology's order
-	rnics     []rnic // those that paths name, in the topology's order
+	spread    float64 // of single reads of this host, as a share; see noise.go
+	paths     []path  // in the topology's order
+	hops      []hop   // in the topology's order
+	rnics     []rnic  // those that paths name, in the topology's order
 
+	history   History // this run included
 	diagnoses []diagnosis.Diagnosis
 	findings  []diagnosis.Finding
 }
@@ -35,17 +37,27 @@ type path struct {
 	failure  *probe.Failure
 	expected baseline.Expectation
 
-	gbps, latencyUs     float64 // medians of the reads; NaN without a read
-	likeGbps, closeGbps float64 // references by the two sibling rules; NaN when unknown
-	bandwidth, latency  tally
+	gbps, latencyUs                float64 // medians of the reads; NaN without a read
+	likeGbps, closeGbps            float64 // references by the two sibling rules; NaN when unknown
+	bandwidth, latency             tally
+	highestLowGbps, lowestGoodGbps float64 // of the reads
+
+	series []Verdict // of the last runs, this one last
+	agreed Verdict   // what the bandwidth reads agree on, wherever the endpoint is
+	// divided: some reads are low, some are not, and noise does not lie between them
+	divided bool
+	// watched: a hop of this close path was slow in the run before; only many
+	// reads tell a fault that comes and goes from one that is gone
+	watched bool
 }
 
 // hop is one hop with its judgement.
 type hop struct {
 	HopVerdict
 	facts     topology.Hop
-	paths     []int // the outcomes that cross it
-	reporters []int // the RNICs that reported it
+	paths     []int     // the outcomes that cross it
+	reporters []int     // the RNICs that reported it
+	series    []Verdict // of the last runs, this one last
 	link      link
 	// fastest is the path with the highest figure among those that cross it,
 	// witness the fastest normal one; -1 when there is none.
@@ -57,18 +69,18 @@ type hop struct {
 // rnic is an RNIC with its paths.
 type rnic struct {
 	topology.RNIC
-	service bool // carries service traffic, or may: judged by its own close paths on busy runs
-	paths   []int
+	congested string // how, if its pauses or drops passed the trigger; "" if not, or unknown
+	idle      bool   // known to carry no service traffic
+	service   bool   // carries service traffic, or may: judged by its own close paths on busy runs
+	paths     []int
 }
 
 func newRun(in Input) *run {
+	in.Thresholds = in.Thresholds.WithDefaults()
 	r := &run{
 		in: in, threshold: in.Thresholds.Path,
 		paths: make([]path, 0, len(in.Outcomes)),
 		hops:  make([]hop, 0, len(in.Topology.Hops)),
-	}
-	if r.threshold <= 0 {
-		r.threshold = DefaultThresholds().Path
 	}
 	hopIndex := make(map[string]int, len(in.Topology.Hops))
 	addHop := func(h topology.Hop) int {
@@ -93,7 +105,17 @@ func newRun(in Input) *run {
 	}
 	for _, u := range in.Idle.RNICs {
 		if i, ok := rnicIndex[u.ID]; ok && u.Busy != nil && !*u.Busy {
-			r.rnics[i].service = false
+			r.rnics[i].service, r.rnics[i].idle = false, true
+		}
+	}
+	for _, c := range in.Congestion {
+		if i, ok := rnicIndex[c.RNIC]; ok && c.Triggered(in.Thresholds.Pause) {
+			r.rnics[i].congested = congestion(c)
+		}
+	}
+	for _, b := range in.Buses {
+		if h, ok := hopIndex[b.Hop()]; ok {
+			r.hops[h].Utilization = b.Utilization
 		}
 	}
 	for _, o := range inOrder(in) {
@@ -135,6 +157,7 @@ func newRun(in Input) *run {
 	for h := range r.hops {
 		r.hops[h].link.judge(r.hops[h].facts)
 	}
+	r.recall()
 	return r
 }
 
@@ -214,6 +237,7 @@ func (r *run) result() Result {
 		Hops:      make([]HopVerdict, len(r.hops)),
 		Diagnoses: r.diagnoses,
 		Findings:  r.findings,
+		History:   r.history,
 	}
 	for i := range r.paths {
 		out.Paths[i] = r.paths[i].PathVerdict

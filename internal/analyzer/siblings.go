@@ -42,11 +42,24 @@ func (x *rnic) alike() (like likeRNIC, ok bool) {
 
 // setSiblingReferences gives every path the median of its like paths (idle
 // runs) and the fastest close path of its RNIC (RNICs in service).
-func (r *run) setSiblingReferences() {
+func (r *run) setSiblingReferences(alike map[likePath][]*path) {
 	if r.in.Busy {
 		r.setOwnCloseReferences()
 		return
 	}
+	for _, group := range alike {
+		if len(group) < minLike {
+			continue
+		}
+		share := shareOf(group)
+		for _, p := range group {
+			p.likeGbps = share * p.scaleGbps()
+		}
+	}
+}
+
+// likePaths groups the measured paths that should perform alike.
+func (r *run) likePaths() map[likePath][]*path {
 	gpus := make(map[string]*topology.GPU, len(r.in.Topology.GPUs))
 	for i := range r.in.Topology.GPUs {
 		gpus[r.in.Topology.GPUs[i].ID] = &r.in.Topology.GPUs[i]
@@ -64,19 +77,7 @@ func (r *run) setSiblingReferences() {
 		}
 		groups[key] = append(groups[key], p)
 	}
-	for _, group := range groups {
-		if len(group) < minLike {
-			continue
-		}
-		shares := make([]float64, len(group))
-		for i, p := range group {
-			shares[i] = p.gbps / p.scaleGbps()
-		}
-		share := median(shares)
-		for _, p := range group {
-			p.likeGbps = share * p.scaleGbps()
-		}
-	}
+	return groups
 }
 
 // scaleGbps is what makes like paths comparable: each is measured by what is

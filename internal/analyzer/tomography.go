@@ -34,8 +34,24 @@ func (r *run) judgeHops() {
 			}
 		}
 	}
-	for h := range r.hops {
-		r.hops[h].Evidence = r.hopEvidence(h)
+	r.grayDivided()
+}
+
+// grayDivided makes the hops of a path gray whose reads fall on both sides of
+// its threshold; only the abnormal ones, if others reported some of them.
+func (r *run) grayDivided() {
+	for i := range r.paths {
+		p := &r.paths[i]
+		if !p.divided {
+			continue
+		}
+		reported := func(h int) bool { return len(r.hops[h].reporters) > 0 }
+		some := slices.ContainsFunc(p.hops, reported)
+		for _, h := range p.hops {
+			if !some || reported(h) {
+				r.hops[h].Verdict = Gray
+			}
+		}
 	}
 }
 
@@ -64,7 +80,9 @@ func (r *run) candidates(p *path) (hops []int) {
 }
 
 // cleared reports whether normal paths prove that the hop carries what is expected of this path.
-func (r *run) cleared(h int, p *path) bool { return !r.low(r.hops[h].clearedGbps, *p.ReferenceGbps) }
+func (r *run) cleared(h int, p *path) bool {
+	return !r.judgedAlone(h, p) && !r.low(r.hops[h].clearedGbps, *p.ReferenceGbps)
+}
 
 // measureHops finds the fastest paths across each hop: they bound what it can
 // carry, and they are the witnesses of its health.
@@ -108,8 +126,16 @@ func (r *run) hopEvidence(i int) []string {
 	case h.witness >= 0:
 		lines = append(lines, r.carries(h.witness))
 	}
-	if h.Verdict == Gray {
-		lines = append(lines, "slow paths cross it as well, of which no hop explains why")
+	switch last := h.series[len(h.series)-1]; {
+	case h.Verdict == Flapping:
+		lines = append(lines, "over the last runs it was "+told(r.lastRuns(h.series)))
+	case last == Gray:
+		lines = append(lines, "paths across it were slow at times, and no hop explains why")
+	case h.Verdict == Gray:
+		lines = append(lines, "over the last runs it was "+told(h.series[max(0, len(h.series)-grayWindow):]))
+	}
+	if line := r.utilizationLine(h); line != "" {
+		lines = append(lines, line)
 	}
 	if h.link.line != "" {
 		lines = append(lines, h.link.line)

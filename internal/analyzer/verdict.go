@@ -45,14 +45,16 @@ func (p *path) needsRead() bool {
 	if !p.measured() || p.Reads >= maxReads {
 		return false
 	}
-	open := func(t tally) bool { return t.reads() > 0 && t.verdict() == Uncertain }
-	return open(p.bandwidth) || open(p.latency)
+	open := func(t tally, v Verdict) bool { return t.reads() > 0 && v == Uncertain }
+	return p.watched || open(p.bandwidth, p.agreed) || open(p.latency, p.latency.verdict())
 }
 
 // judgePaths gives every path its verdicts: bandwidth first, then the limits
 // of the platform, then latency, whose reference is made of the healthy paths.
 func (r *run) judgePaths() {
-	r.setSiblingReferences()
+	alike := r.likePaths()
+	r.spread = r.estimateSpread(alike)
+	r.setSiblingReferences(alike)
 	for i := range r.paths {
 		r.judgeBandwidth(&r.paths[i])
 	}
@@ -87,7 +89,7 @@ func (r *run) judgeBandwidth(p *path) {
 	}
 	p.ReferenceGbps, p.Rule = new(reference), rule
 	p.bandwidth = r.tallyBandwidth(p, baselineGbps, p.likeGbps)
-	p.settle()
+	r.settle(p)
 	if p.Verdict == Normal && !p.Path.Close {
 		p.Verdict = Uncertain
 		p.Reason = "meets its reference, but so far from the RNIC that proves nothing about the hops"
@@ -113,7 +115,7 @@ func (r *run) judgeInService(p *path) {
 	}
 	p.ReferenceGbps, p.Rule = new(p.closeGbps), RuleOwnClosePaths
 	p.bandwidth = r.tallyBandwidth(p, p.closeGbps)
-	p.settle()
+	r.settle(p)
 	if p.Verdict == Normal {
 		p.Verdict = Uncertain
 		p.Reason = "the RNIC carries service traffic, which hides how much the path could carry"
@@ -125,10 +127,16 @@ func (r *run) judgeInService(p *path) {
 func (r *run) low(gbps, referenceGbps float64) bool { return gbps < (1-r.threshold)*referenceGbps }
 
 func (r *run) tallyBandwidth(p *path, referencesGbps ...float64) (t tally) {
+	p.highestLowGbps, p.lowestGoodGbps = math.Inf(-1), math.Inf(1)
 	for _, read := range p.reads {
 		bad := false
 		for _, reference := range referencesGbps {
 			bad = bad || r.low(read.BandwidthGbps, reference)
+		}
+		if bad {
+			p.highestLowGbps = max(p.highestLowGbps, read.BandwidthGbps)
+		} else {
+			p.lowestGoodGbps = min(p.lowestGoodGbps, read.BandwidthGbps)
 		}
 		switch {
 		case !bad:
@@ -143,13 +151,24 @@ func (r *run) tallyBandwidth(p *path, referencesGbps ...float64) (t tally) {
 }
 
 // settle turns the tally of a path's bandwidth into its verdict.
-func (p *path) settle() {
+func (r *run) settle(p *path) {
 	t := p.bandwidth
 	p.LowReads = t.bad + t.doubtful
-	p.Verdict = t.verdict()
+	p.agreed = t.verdict()
+	p.divided = r.divides(p)
+	doubt := ""
+	if p.agreed == Abnormal {
+		doubt = r.doubt(p)
+	}
+	if doubt != "" {
+		p.agreed = Uncertain
+	}
+	p.Verdict = p.agreed
 	switch {
 	case p.Verdict == Abnormal:
 		p.Reason = p.margin()
+	case doubt != "":
+		p.Reason = doubt
 	case p.Verdict == Uncertain && t.doubtful > t.bad:
 		p.Reason = fmt.Sprintf("%d of %d reads are low, but more queue pairs raised them: the tool may be the limit", p.LowReads, p.Reads)
 	case p.Verdict == Uncertain:

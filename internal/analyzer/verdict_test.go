@@ -32,9 +32,11 @@ func TestVerdictOfOnePath(t *testing.T) {
 		{"one low read is only a suspect", "mem_local* 195", "155.9", uncertain, false, 1, "no 3 reads agree"},
 		{"two low reads", "mem_local* 195", "100 100", uncertain, false, 2, "no 3 reads agree"},
 		{"three low reads", "mem_local* 195", "100 100 100", abnormal, true, 3, "49 % below 195 (default baseline)"},
-		{"three of four low", "mem_local* 195", "100 190 100 100", abnormal, true, 3, "49 % below"},
+		{"three of four low, the other far above", "mem_local* 195", "100 190 100 100", uncertain, false, 3, "something comes and goes"},
+		{"three of four low, the other close by", "mem_local* 195", "154 157 154 154", abnormal, true, 3, "21 % below"},
 		{"three of five good", "mem_local* 195", "100 190 100 190 190", normal, true, 2, ""},
-		{"three of five low", "mem_local* 195", "100 190 100 190 100", abnormal, true, 3, "49 % below"},
+		{"three of five low, the others far above", "mem_local* 195", "100 190 100 190 100", uncertain, true, 3, "something comes and goes"},
+		{"four of five low", "mem_local* 195", "100 190 100 100 100", abnormal, true, 4, "49 % below"},
 		{"two and two", "mem_local* 195", "100 190 100 190", uncertain, false, 2, "2 of 4 reads are low"},
 		{"far and good proves nothing", "sys 116.4", "116", uncertain, true, 0, "proves nothing"},
 		{"far and low", "sys 116.4", "60 60 60", abnormal, true, 3, "48 % below 116"},
@@ -56,6 +58,41 @@ func TestVerdictOfOnePath(t *testing.T) {
 			assert.Equal(t, v.Verdict == normal, v.Reason == "", v.Reason)
 			assert.Equal(t, len(in.Outcomes[0].Reads), v.Reads)
 			assert.Equal(t, v.Reads > 0, v.BandwidthGbps != nil)
+			assert.Equal(t, c.settled, len(analyzer.Unsettled(in)) == 0)
+		})
+	}
+}
+
+func TestNoiseDecidesWhatIsSignificant(t *testing.T) {
+	const (
+		normal, abnormal, uncertain = analyzer.Normal, analyzer.Abnormal, analyzer.Uncertain
+	)
+	cases := []struct {
+		name    string
+		reads   string
+		spread  *float64 // calibrated
+		plain   bool
+		verdict analyzer.Verdict
+		settled bool
+	}{
+		{"a fifth below, little noise", "154 154 154", new(0.02), false, abnormal, true},
+		{"a fifth below, much noise: more reads", "154 150 155", new(0.12), false, uncertain, false},
+		{"five reads of much noise", "155 152 150 155 154", new(0.12), false, abnormal, true},
+		{"clearly below, much noise", "100 104 98", new(0.12), false, abnormal, true},
+		{"an absurd spread is not believed", "155 152 150 155 154", new(0.9), false, abnormal, true},
+		{"switched off", "154 150 155", new(0.12), true, abnormal, true},
+		{"switched off: three of five", "100 190 100 190 100", nil, true, abnormal, true},
+		{"good reads", "180 182 190", new(0.12), false, normal, true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			in := describe(t, "rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,memory:mem0 : "+c.reads)
+			key := in.Outcomes[0].Path.Key()
+			e := in.Baselines[key]
+			e.SpreadShare = c.spread
+			in.Baselines[key] = e
+			in.Plain.Noise = c.plain
+			assert.Equal(t, c.verdict, analyzer.Analyze(in).Paths[0].Verdict)
 			assert.Equal(t, c.settled, len(analyzer.Unsettled(in)) == 0)
 		})
 	}

@@ -36,6 +36,12 @@ func blames(t *testing.T, kind, target string) []string {
 		return all
 	}
 	switch kind {
+	case "memory_overload":
+		return one(diagnosis.MemoryChannelOverload, "memory")
+	case "inter_socket_overload":
+		return one(diagnosis.InterSocketOverload, "inter_socket")
+	case "flapping":
+		return []string{fmt.Sprintf("%s at %s", diagnosis.LinkFlapping, target)}
 	case "rnic_pcie":
 		return one(diagnosis.RNICPCIeFailure, "rnic_pcie")
 	case "gpu_pcie":
@@ -77,6 +83,9 @@ func TestEveryFaultIsDiagnosed(t *testing.T) {
 				for seed := 1; seed <= 3; seed++ {
 					runs++
 					fault := kind.Kind + ":" + target + severity
+					if kind.Kind == "flapping" {
+						fault += " --runs 3"
+					}
 					got := hostpingctl(t, fmt.Sprintf("diagnose --sim --fault %s --seed %d --format json", fault, seed))
 					var found []string
 					for _, d := range parseReport(t, got.stdout).Diagnoses {
@@ -92,6 +101,30 @@ func TestEveryFaultIsDiagnosed(t *testing.T) {
 		}
 	}
 	t.Logf("%d runs over %d kinds of fault, %d wrong", runs, len(kinds), wrong)
+}
+
+// An overload shows on the paper's busy hosts too, to idle RNICs and to those
+// in service.
+func TestOverloadOfABusyHostIsDiagnosed(t *testing.T) {
+	for _, c := range []struct{ fault, busy, want string }{
+		{"memory_overload:mem0", "rnic0,rnic2", "memory_channel_overloaded at memory:mem0"},
+		{"memory_overload:mem1=0.6", "rnic1", "memory_channel_overloaded at memory:mem1"},
+		{"memory_overload:mem0", "rnic0,rnic1,rnic2,rnic3", "memory_channel_overloaded at memory:mem0"},
+		{"inter_socket_overload:0-1", "rnic0,rnic2", "inter_socket_overloaded at inter_socket:0-1"},
+		{"inter_socket_overload:0-1=0.6", "rnic3=0.6", "inter_socket_overloaded at inter_socket:0-1"},
+		{"inter_socket_overload:0-1=0.6", "rnic0,rnic1,rnic2,rnic3", "inter_socket_overloaded at inter_socket:0-1"},
+	} {
+		for seed := 1; seed <= 3; seed++ {
+			got := hostpingctl(t, fmt.Sprintf("diagnose --sim --fault %s --busy %s --seed %d --format json", c.fault, c.busy, seed))
+			r := parseReport(t, got.stdout)
+			require.Equal(t, "busy", r.Run.Mode)
+			var found []string
+			for _, d := range r.Diagnoses {
+				found = append(found, string(d.Code)+" at "+d.Component)
+			}
+			require.Equal(t, []string{c.want}, found, "%s with --busy %s, seed %d", c.fault, c.busy, seed)
+		}
+	}
 }
 
 func TestHealthyHostIsHealthy(t *testing.T) {

@@ -108,7 +108,7 @@ func (c *calibration) measure(cmd *cobra.Command, env Env) error {
 			Tool:       report.Tool{Version: env.Build.Version, Revision: env.Build.Revision},
 			RNICs:      rnics,
 			GPUs:       gpus,
-			Thresholds: c.host.thresholds(),
+			Thresholds: c.host.limits,
 			Events:     line.events(),
 		},
 		Rounds:           c.rounds,
@@ -161,7 +161,7 @@ func (c *calibration) join(cmd *cobra.Command, env Env, files []string) error {
 	defer out.close()
 	return c.finish(env, out, merged, calibrationText{
 		title: fmt.Sprintf("MERGED %s of %s", plural(len(merged.Calibrations), "calibration"), plural(len(files), "file")),
-		notes: mergedNotes(merged, c.host.pathThreshold),
+		notes: mergedNotes(merged, c.host.limits.Path),
 	})
 }
 

@@ -48,7 +48,7 @@ in capitals with underscores (HOSTPING_LOG_LEVEL=debug); the command line wins.`
 			Log: newLogger(env, logLevel, logFormat),
 			Run: run.Options{
 				Tool:  report.Tool{Version: env.Build.Version, Revision: env.Build.Revision},
-				RNICs: rnics, GPUs: gpus, Thresholds: host.thresholds(),
+				RNICs: rnics, GPUs: gpus, Thresholds: host.limits,
 			},
 		}).Serve(cmd.Context())
 	}

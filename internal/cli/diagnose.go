@@ -17,6 +17,7 @@ func diagnoseCommand(env Env) *cobra.Command {
 		host     hostFlags
 		pick     selection
 		mode     string
+		runs     int
 		format   string
 		outputTo string
 	)
@@ -38,7 +39,8 @@ path was not measured, or no reading proves anything.`,
   hostpingctl diagnose --format tap | tee acceptance.tap
   hostpingctl diagnose --baseline-file baseline.json
   hostpingctl diagnose --sim --fault rnic_pcie:rnic0
-  hostpingctl diagnose --sim --fault memory:mem0=0.6 --busy rnic2`,
+  hostpingctl diagnose --sim --fault memory:mem0=0.6 --busy rnic2
+  hostpingctl diagnose --sim --fault flapping:memory:mem0 --runs 3`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rnics, gpus, err := pick.parse()
@@ -62,18 +64,18 @@ path was not measured, or no reading proves anything.`,
 			}
 			line := progressOn(env.Stderr, env.LookupEnv)
 			line.say("looking whether the host is idle")
-			result, err := run.Execute(cmd.Context(), opened, run.Options{
+			result, err := consecutiveRuns(cmd.Context(), opened, runs, run.Options{
 				Tool:       report.Tool{Version: env.Build.Version, Revision: env.Build.Revision},
 				Trigger:    "manual",
 				Mode:       run.Mode(mode),
 				RNICs:      rnics,
 				GPUs:       gpus,
-				Thresholds: host.thresholds(),
+				Thresholds: host.limits,
 				Events:     line.events(),
 			})
 			line.wipe()
 			if err != nil {
-				return refused(cmd.Context(), err)
+				return err
 			}
 			if err := out.write(func(w io.Writer) error { return render(w, &result, format, out.style(env)) }); err != nil {
 				return err
@@ -86,8 +88,35 @@ path was not measured, or no reading proves anything.`,
 	pick.add(cmd, &host)
 	cmd.Flags().Var(newOneOf(&mode, "auto", "auto", "idle", "busy"), "mode", "idle measures every path and needs an idle host, busy close endpoints only, auto goes by the host's load")
 	complete(cmd, "mode", func(string) []string { return []string{"auto", "idle", "busy"} })
+	cmd.Flags().Var(newCount(&runs, 1, maxRuns), "runs", "consecutive runs, of which the last is printed; a fault that comes and goes shows over three")
 	addOutput(cmd, &format, &outputTo, "tap")
 	return cmd
+}
+
+// maxRuns bounds consecutive runs: about a day of idle checks.
+const maxRuns = 300
+
+// consecutiveRuns makes n runs, each of which knows what those before it
+// said, and returns the last one's report. An interrupted run ends them. The
+// error, with its exit status, says why a run did not start.
+func consecutiveRuns(ctx context.Context, host run.Host, n int, opts run.Options) (last report.Report, err error) {
+	for i := range n {
+		next, err := run.Execute(ctx, host, opts)
+		switch {
+		case err != nil && i > 0 && ctx.Err() != nil: // between two runs: what was measured stands
+			last.Run.Interrupted, last.Run.EndReason = true, fmt.Sprintf("interrupted after %d of %d runs", i, n)
+			return last, nil
+		case err != nil && i > 0:
+			return last, refused(ctx, fmt.Errorf("run %d of %d: %w", i+1, n, err))
+		case err != nil:
+			return last, refused(ctx, err)
+		}
+		last, opts.History = next, next.Past()
+		if last.Run.Interrupted {
+			break
+		}
+	}
+	return last, nil
 }
 
 // refused gives a run that did not start its exit status.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/discover"
 	"github.com/yuuki/hostping/internal/monitor"
 	"github.com/yuuki/hostping/internal/report"
@@ -96,25 +95,19 @@ func (f *simFlags) topology() (topology.Topology, error) {
 
 // hostFlags choose the host to run on, and the limits that judge it.
 type hostFlags struct {
+	thresholdFlags
 	sim               simFlags
 	baseline          baselineFlag // added by the commands that judge
 	softwareRNICs     bool
-	pathThreshold     float64
 	rnicIdleThreshold float64
 }
 
 func (f *hostFlags) add(cmd *cobra.Command) {
 	f.sim.addHost(cmd)
 	f.sim.addPhysics(cmd)
+	f.thresholdFlags.add(cmd)
 	cmd.Flags().BoolVar(&f.softwareRNICs, "software-rnics", false, "probe soft-RoCE devices too")
-	cmd.Flags().Var(newShare(&f.pathThreshold, analyzer.DefaultThresholds().Path), "path-threshold", "how much worse than its reference makes a path abnormal")
 	cmd.Flags().Var(newShare(&f.rnicIdleThreshold, monitor.DefaultThresholds().RNIC), "rnic-idle-threshold", "share of line rate below which an RNIC is idle")
-}
-
-func (f *hostFlags) thresholds() analyzer.Thresholds {
-	limits := analyzer.DefaultThresholds()
-	limits.Path = f.pathThreshold
-	return limits
 }
 
 // open opens the simulated or the live host, with its baselines.

@@ -10,7 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yuuki/hostping/internal/analyzer"
+	"github.com/yuuki/hostping/internal/baseline"
+	"github.com/yuuki/hostping/internal/diagnosis"
 	"github.com/yuuki/hostping/internal/report"
+	"github.com/yuuki/hostping/internal/run"
 )
 
 func replayCommand(env Env) *cobra.Command {
@@ -52,7 +55,7 @@ Exit status: as of "hostpingctl diagnose".`,
 			if err := consecutive(files, runs); err != nil {
 				return err
 			}
-			result, err := terms.replay(env, files[len(files)-1], runs[len(runs)-1])
+			result, err := terms.replayRuns(cmd.Context(), env, files, runs)
 			if err != nil {
 				return err
 			}
@@ -80,23 +83,50 @@ func render(w io.Writer, r *report.Report, format string, style report.Style) er
 }
 
 // judging is how saved reports are judged anew.
-type judging struct{ pathThreshold float64 }
-
-func (j *judging) add(cmd *cobra.Command) {
-	cmd.Flags().Var(newShare(&j.pathThreshold, analyzer.DefaultThresholds().Path), "path-threshold", "how much worse than its reference makes a path abnormal")
+type judging struct {
+	thresholdFlags
+	baseline baselineFlag
 }
 
-func (j *judging) replay(env Env, file string, r report.Report) (report.Report, error) {
-	limits := analyzer.DefaultThresholds()
-	limits.Path = j.pathThreshold
-	result, err := report.Replay(r, report.Terms{
+func (j *judging) add(cmd *cobra.Command) {
+	j.thresholdFlags.add(cmd)
+	j.baseline.add(cmd)
+}
+
+// replay judges one run. past is what the runs before it said; nil takes what
+// the report says of them.
+func (j *judging) replay(ctx context.Context, env Env, file string, r report.Report, past *analyzer.History) (report.Report, error) {
+	terms := report.Terms{
 		Tool:       report.Tool{Version: env.Build.Version, Revision: env.Build.Revision},
-		Thresholds: limits,
-	})
+		Thresholds: j.limits,
+		History:    past,
+	}
+	if j.baseline.path != "" {
+		terms.Baselines = func(r report.Report) (baseline.Set, []diagnosis.Finding, error) {
+			host := run.Host{Backend: r.Run.Backend, Platform: r.Host.Platform, Topology: r.Topology}
+			err := j.baseline.apply(ctx, &host)
+			return host.Baselines, host.Findings, err
+		}
+	}
+	result, err := report.Replay(r, terms)
 	if err != nil {
 		return result, usagef("%s: %w", fileName(file), err)
 	}
 	return result, nil
+}
+
+// replayRuns judges consecutive runs, each in the light of those before, and
+// returns the last.
+func (j *judging) replayRuns(ctx context.Context, env Env, files []string, runs []report.Report) (last report.Report, err error) {
+	var past *analyzer.History
+	for i, r := range runs {
+		if last, err = j.replay(ctx, env, files[i], r, past); err != nil {
+			return last, err
+		}
+		history := last.Past()
+		past = &history
+	}
+	return last, nil
 }
 
 // readReports reads and parses saved reports. A pipe that nobody writes to may

@@ -47,6 +47,9 @@ func (f *simFlags) open(limits monitor.Thresholds) (run.Host, error) {
 		Monitor:    simMonitor{host, limits},
 		RNICConfig: host.RNICConfig(),
 		P2P:        host.P2P(),
+		Traffic: func(context.Context) ([]monitor.BusUtilization, []monitor.Congestion) {
+			return host.Buses(), host.Congestion()
+		},
 	}, nil
 }
 

@@ -55,6 +55,28 @@ func (s share) Set(text string) error {
 	return nil
 }
 
+// countFlag is a flag that takes a whole number from 1 up to a bound.
+type countFlag struct {
+	value *int
+	most  int
+}
+
+func newCount(value *int, initial, most int) countFlag {
+	*value = initial
+	return countFlag{value, most}
+}
+
+func (c countFlag) String() string { return strconv.Itoa(*c.value) }
+func (c countFlag) Type() string   { return "count" }
+func (c countFlag) Set(text string) error {
+	value, err := strconv.Atoi(text)
+	if err != nil || value < 1 || value > c.most {
+		return fmt.Errorf("it is a whole number from 1 to %d", c.most)
+	}
+	*c.value = value
+	return nil
+}
+
 // list is a flag that may be repeated, or hold several values between commas.
 type list struct{ values *[]string }
 

@@ -67,6 +67,10 @@ func (c Code) OfHost() bool {
 	return slices.ContainsFunc(hostEntries(), func(e Entry) bool { return e.Code == c })
 }
 
+// BeforeMeasuring reports whether the code is a finding that stands before
+// anything is measured: about the host, or about the baselines that it is judged by.
+func (c Code) BeforeMeasuring() bool { return c.OfHost() || c == BaselineIncomplete }
+
 // Severity orders diagnoses for an operator.
 type Severity string
 

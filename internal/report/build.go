@@ -26,6 +26,8 @@ type Input struct {
 	// RNICConfig and P2P are what the monitor told the analyzer besides idleness.
 	RNICConfig map[string]analyzer.RNICConfig
 	P2P        analyzer.P2PSettings
+	Buses      []monitor.BusUtilization
+	Congestion []monitor.Congestion
 	Sources    []monitor.Source
 	Idle       monitor.Reading
 }
@@ -60,9 +62,10 @@ func Build(in Input) Report {
 	for _, h := range in.Result.Hops {
 		r.Hops = append(r.Hops, Hop{
 			ID: h.Hop, Kind: h.Kind, Verdict: string(h.Verdict), AbnormalCount: h.AbnormalCount,
-			EstimatedCapacityGbps: h.EstimatedCapacityGbps, Evidence: h.Evidence,
+			Utilization: h.Utilization, EstimatedCapacityGbps: h.EstimatedCapacityGbps, Evidence: h.Evidence,
 		})
 	}
+	r.keepHistory(in.Result.History)
 	fillLists(reflect.ValueOf(&r).Elem())
 	return r
 }
@@ -122,7 +125,7 @@ func medianRead[R any](reads []R, figure func(R) float64) R {
 
 // monitorOf lists the settings by name, in the natural order of the names.
 func monitorOf(in Input) Monitor {
-	var m Monitor
+	m := Monitor{Buses: in.Buses, Congestion: in.Congestion}
 	for _, rnic := range sortedKeys(in.RNICConfig) {
 		c := in.RNICConfig[rnic]
 		m.RNICConfig = append(m.RNICConfig, RNICConfig{RNIC: rnic, SlowStart: c.SlowStart, SmallTxWindow: c.SmallTxWindow})

@@ -54,6 +54,8 @@ func check(r *Report) error {
 		each("measurements", r.Measurements, c.measurement),
 		each("hops", r.Hops, c.hop),
 		each("history", r.History, c.history),
+		each("path_history", r.PathHistory, c.pathHistory),
+		sameRuns(r),
 		at("monitor", c.monitor(&r.Monitor)),
 		each("sources", r.Sources, c.source),
 		each("unmeasured", r.Unmeasured, c.unmeasured),
@@ -84,7 +86,9 @@ func (c *checker) run(r *Run) error {
 		oneOf("backend", r.Backend, "live", "sim"),
 		identifier("trigger", r.Trigger),
 		within("duration_ms", r.DurationMs, 0, maxDurationMs),
-		at("thresholds", share("path", r.Thresholds.Path)),
+		at("thresholds", first(
+			share("path", r.Thresholds.Path), share("overload", r.Thresholds.Overload), share("pause", r.Thresholds.Pause),
+			atLeast("flap_runs", r.Thresholds.FlapRuns, 1))),
 	)
 }
 
@@ -195,6 +199,49 @@ func (c *checker) history(h *HopHistory) error {
 		each("verdicts", h.Verdicts, func(v *string) error { return hopVerdict("", *v) }))
 }
 
+// pathHistory may name a path that this run no longer found.
+func (c *checker) pathHistory(h *PathHistory) error {
+	return first(
+		identifier("rnic", h.RNIC),
+		identifier("endpoint", h.Endpoint),
+		each("verdicts", h.Verdicts, func(v *string) error {
+			return oneOf("", analyzer.Verdict(*v), analyzer.Normal, analyzer.Abnormal, analyzer.Gray, analyzer.Uncertain, analyzer.Unmeasured)
+		}))
+}
+
+// sameRuns checks that all histories tell of the same number of runs, this one included.
+func sameRuns(r *Report) error {
+	runs := 1
+	if len(r.History) > 0 {
+		runs = max(1, len(r.History[0].Verdicts))
+	}
+	for i, h := range r.History {
+		if len(h.Verdicts) != runs {
+			return bad(fmt.Sprintf("history[%d].verdicts", i), "has %d entries; that of %s has %d", len(h.Verdicts), r.History[0].Hop, runs)
+		}
+	}
+	for i, h := range r.PathHistory {
+		if len(h.Verdicts) != runs {
+			return bad(fmt.Sprintf("path_history[%d].verdicts", i), "has %d entries; history tells of %d runs", len(h.Verdicts), runs)
+		}
+	}
+	return nil
+}
+
+func (c *checker) bus(b *monitor.BusUtilization, seen map[string]bool) error {
+	if kind, ok := c.hops[b.Hop()]; !ok || kind != topology.HopMemory && kind != topology.HopInterSocket {
+		return bad("component", "%q is no %s of the topology", shorten(b.Component), shorten(string(b.Kind)))
+	}
+	return first(once("component", b.Hop(), seen), maybe("utilization", b.Utilization, 0, maxUtilization))
+}
+
+func (c *checker) congestion(x *monitor.Congestion, seen map[string]bool) error {
+	return first(
+		c.listedOnce("rnic", x.RNIC, c.rnics, seen),
+		maybe("pause_ratio", x.PauseRatio, 0, maxUtilization),
+		maybe("drops", x.Drops, 0, math.MaxFloat64))
+}
+
 func (c *checker) monitor(m *Monitor) error {
 	seen := map[string]bool{}
 	config := func(x *RNICConfig) error { return c.listedOnce("rnic", x.RNIC, c.rnics, seen) }
@@ -202,7 +249,10 @@ func (c *checker) monitor(m *Monitor) error {
 		return err
 	}
 	bridges, translating := map[string]bool{}, map[string]bool{}
+	buses, congested := map[string]bool{}, map[string]bool{}
 	return first(
+		each("buses", m.Buses, func(b *monitor.BusUtilization) error { return c.bus(b, buses) }),
+		each("congestion", m.Congestion, func(x *monitor.Congestion) error { return c.congestion(x, congested) }),
 		each("acs", m.ACS, func(x *Setting) error { // a switch has a link, but need not be a part of the topology
 			return first(identifier("id", x.ID), once("id", x.ID, bridges))
 		}),

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/baseline"
 	"github.com/yuuki/hostping/internal/diagnosis"
@@ -13,9 +15,11 @@ import (
 type Terms struct {
 	Tool       Tool // that judges
 	Thresholds analyzer.Thresholds
-	// Baselines gives the expectations for a topology instead of those that
-	// are stored with the report; nil keeps the stored ones.
-	Baselines func(topology.Topology) (baseline.Set, error)
+	// History is what the runs before said; nil takes what the report says of them.
+	History *analyzer.History
+	// Baselines gives the expectations for the report's host instead of those
+	// that are stored, and what there is to say about them; nil keeps the stored ones.
+	Baselines func(Report) (baseline.Set, []diagnosis.Finding, error)
 }
 
 // Replay judges a report anew: verdicts, hops, diagnoses and findings follow
@@ -27,20 +31,29 @@ func Replay(r Report, terms Terms) (Report, error) {
 		Tool: terms.Tool, Host: r.Host, Run: r.Run, Topology: r.Topology, Baselines: baseline.Set{},
 		RNICConfig: map[string]analyzer.RNICConfig{},
 		P2P:        analyzer.P2PSettings{ACS: settings(r.Monitor.ACS), ATS: settings(r.Monitor.ATS)},
-		Sources:    r.Sources, Idle: r.Idle,
+		Buses:      r.Monitor.Buses, Congestion: r.Monitor.Congestion,
+		Sources: r.Sources, Idle: r.Idle,
+	}
+	history := r.Past().BeforeLast()
+	if terms.History != nil {
+		history = *terms.History
 	}
 	in.Run.Thresholds = ThresholdsOf(terms.Thresholds)
 	for _, m := range r.Measurements {
 		in.Baselines[topology.PathKey{RNIC: m.RNIC, Endpoint: m.Endpoint}] = m.Baseline
 	}
-	if terms.Baselines != nil {
-		set, err := terms.Baselines(r.Topology)
+	known := findings(r.Findings, diagnosis.Code.OfHost)
+	if terms.Baselines == nil {
+		known = findings(r.Findings, diagnosis.Code.BeforeMeasuring)
+	} else {
+		set, about, err := terms.Baselines(r)
 		if err != nil {
 			return Report{}, err
 		}
 		in.Baselines = set
-		in.Topology.Paths = append([]topology.Path(nil), r.Topology.Paths...)
+		in.Topology.Paths = slices.Clone(r.Topology.Paths)
 		baseline.MarkClose(&in.Topology, set)
+		known = append(known, about...)
 	}
 	in.Outcomes, in.Unplanned = outcomes(r, in.Topology)
 	for _, c := range r.Monitor.RNICConfig {
@@ -50,9 +63,10 @@ func Replay(r Report, terms Terms) (Report, error) {
 	in.Result = analyzer.Analyze(analyzer.Input{
 		Topology: in.Topology, Baselines: in.Baselines, Outcomes: in.Outcomes,
 		Busy: r.Run.Mode == string(engine.ModeBusy), Idle: in.Idle, RNICConfig: in.RNICConfig, P2P: in.P2P,
+		Buses: in.Buses, Congestion: in.Congestion, History: history,
 		Thresholds: terms.Thresholds,
 	})
-	in.Result.Findings = append(ofHost(r.Findings), in.Result.Findings...)
+	in.Result.Findings = append(known, in.Result.Findings...)
 	return Build(in), nil
 }
 
@@ -90,9 +104,9 @@ func outcomes(r Report, host topology.Topology) (planned []probe.Outcome, unplan
 	return planned, unplanned
 }
 
-func ofHost(findings []diagnosis.Finding) (kept []diagnosis.Finding) {
-	for _, f := range findings {
-		if f.Code.OfHost() {
+func findings(list []diagnosis.Finding, that func(diagnosis.Code) bool) (kept []diagnosis.Finding) {
+	for _, f := range list {
+		if that(f.Code) {
 			kept = append(kept, f)
 		}
 	}

@@ -5,7 +5,6 @@
 package report
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/yuuki/hostping/internal/analyzer"
@@ -35,7 +34,8 @@ type Report struct {
 	Measurements []Measurement         `json:"measurements"`
 	Hops         []Hop                 `json:"hops"`
 	Findings     []diagnosis.Finding   `json:"findings"`
-	History      []HopHistory          `json:"history"`
+	History      []HopHistory          `json:"history"`      // of the last runs, this one last
+	PathHistory  []PathHistory         `json:"path_history"` // of paths that were slow in one of these runs
 	Diagnoses    []diagnosis.Diagnosis `json:"diagnoses"`
 	Monitor      Monitor               `json:"monitor"`
 	Sources      []monitor.Source      `json:"sources"`
@@ -72,15 +72,19 @@ type Run struct {
 	Thresholds Thresholds `json:"thresholds"`
 }
 
-// Thresholds are the limits of the analyzer, as shares (0.2 is 20 %).
+// Thresholds are the limits of the analyzer, shares where nothing else is said (0.2 is 20 %).
 type Thresholds struct {
-	Path float64 `json:"path"` // how much worse than its reference makes a path abnormal
+	Path     float64 `json:"path"`      // how much worse than its reference makes a path abnormal
+	Overload float64 `json:"overload"`  // utilisation above which a bus is overloaded
+	Pause    float64 `json:"pause"`     // time paused above which an RNIC is congested
+	FlapRuns int     `json:"flap_runs"` // consecutive gray runs that make a hop flapping
 }
 
 // ThresholdsOf are the analyzer's limits as a report states them, its
 // defaults filled in.
 func ThresholdsOf(limits analyzer.Thresholds) Thresholds {
-	return Thresholds{Path: cmp.Or(limits.Path, analyzer.DefaultThresholds().Path)}
+	t := limits.WithDefaults()
+	return Thresholds{Path: t.Path, Overload: t.Overload, Pause: t.Pause, FlapRuns: t.FlapRuns}
 }
 
 // Measurement is one path that has at least one read. BandwidthGbps is the
@@ -102,7 +106,9 @@ type Measurement struct {
 	Reason             string               `json:"reason"`
 	SelfNoiseNs        *float64             `json:"self_noise_ns"`
 	Setup              *probe.Setup         `json:"setup"`
-	Reads              []Read               `json:"reads"` // all of them, in the order they were made
+	// Reads are all of them, in the order they were made. A document may leave
+	// out a single one, which the figures above then are.
+	Reads []Read `json:"reads,omitempty"`
 	// Failure is what ended the reading of the path after these reads; nil when nothing did.
 	Failure *Failure `json:"failure"`
 }
@@ -135,9 +141,11 @@ type Hop struct {
 
 // Monitor is what the monitor told the analyzer, besides idleness.
 type Monitor struct {
-	RNICConfig []RNICConfig `json:"rnic_config"`
-	ACS        []Setting    `json:"acs"` // whether a switch redirects peer requests upwards
-	ATS        []Setting    `json:"ats"` // whether an RNIC uses address translation services
+	RNICConfig []RNICConfig             `json:"rnic_config"`
+	ACS        []Setting                `json:"acs"` // whether a switch redirects peer requests upwards
+	ATS        []Setting                `json:"ats"` // whether an RNIC uses address translation services
+	Buses      []monitor.BusUtilization `json:"buses"`
+	Congestion []monitor.Congestion     `json:"congestion"`
 }
 
 // Setting is whether a feature of one part is on. A part of which that could
@@ -154,9 +162,18 @@ type RNICConfig struct {
 	SmallTxWindow *bool  `json:"small_tx_window"`
 }
 
-// HopHistory is a hop's verdicts over the last runs, oldest first.
+// HopHistory is a hop's verdicts over the last runs, oldest first, as each run
+// alone saw it.
 type HopHistory struct {
 	Hop      string   `json:"hop"`
+	Verdicts []string `json:"verdicts"`
+}
+
+// PathHistory is what a path's reads agreed on in the last runs, oldest first:
+// normal when they met the reference, gray when they fell on both sides of it.
+type PathHistory struct {
+	RNIC     string   `json:"rnic"`
+	Endpoint string   `json:"endpoint"`
 	Verdicts []string `json:"verdicts"`
 }
 

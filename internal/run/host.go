@@ -38,6 +38,9 @@ type Host struct {
 	// RNICConfig and P2P are settings that explain slow paths; empty where unreadable.
 	RNICConfig map[string]analyzer.RNICConfig
 	P2P        analyzer.P2PSettings
+	// Traffic reads, when a run begins, how much of the shared buses is in use
+	// and how congested the RNICs are; nil where nothing tells.
+	Traffic func(context.Context) ([]monitor.BusUtilization, []monitor.Congestion)
 	// Findings are what discovery noticed about the host; may be nil.
 	Findings []diagnosis.Finding
 	// Limits bound the cost; the zero value takes the engine's defaults.

@@ -45,7 +45,9 @@ type Options struct {
 	RNICs      engine.Selector
 	GPUs       engine.Selector
 	Thresholds analyzer.Thresholds
-	Events     func(engine.Event) // may be nil
+	// History is what the runs before said, as their last report has it (report.Report.Past).
+	History analyzer.History
+	Events  func(engine.Event) // may be nil
 }
 
 // Execute makes one run on the host. An error means that nothing was probed:
@@ -69,6 +71,11 @@ func Execute(ctx context.Context, host Host, opts Options) (report.Report, error
 	}
 
 	idle, sources := host.Monitor.Read(ctx)
+	var buses []monitor.BusUtilization
+	var congestion []monitor.Congestion
+	if host.Traffic != nil {
+		buses, congestion = host.Traffic(ctx)
+	}
 	mode, err := decideMode(opts.Mode, idle)
 	if err != nil {
 		return report.Report{}, err
@@ -82,7 +89,8 @@ func Execute(ctx context.Context, host Host, opts Options) (report.Report, error
 
 	facts := analyzer.Input{
 		Topology: host.Topology, Baselines: host.Baselines, Busy: mode == engine.ModeBusy,
-		Idle: idle, RNICConfig: host.RNICConfig, P2P: host.P2P, Thresholds: opts.Thresholds,
+		Idle: idle, RNICConfig: host.RNICConfig, P2P: host.P2P,
+		Buses: buses, Congestion: congestion, History: opts.History, Thresholds: opts.Thresholds,
 	}
 	around := engine.Options{Events: opts.Events, InhibitPath: host.InhibitPath, Now: host.Now}
 	if mode == engine.ModeIdle {
@@ -110,6 +118,8 @@ func Execute(ctx context.Context, host Host, opts Options) (report.Report, error
 		Result:     result,
 		RNICConfig: host.RNICConfig,
 		P2P:        host.P2P,
+		Buses:      buses,
+		Congestion: congestion,
 		Sources:    sources,
 		Idle:       idle,
 	}), nil

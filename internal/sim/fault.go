@@ -42,6 +42,8 @@ type faultKind struct {
 	// takesAll is true where "all" names every target.
 	takesAll bool
 	hop      topology.HopKind // of kinds that hit a hop
+	// comes is true of a kind that is there only half of the time.
+	comes bool
 }
 
 // faultKinds is the table. A new kind is a new row.
@@ -98,7 +100,15 @@ func faultKinds() []faultKind {
 				p.set(target, func(n *nic) { n.smallTxWindow = true; n.slowTo(severity) })
 			},
 		},
+		overload("memory_overload", topology.HopMemory, "memory node", "the node's memory"),
+		overload("inter_socket_overload", topology.HopInterSocket, "pair of sockets", "the bus between the sockets"),
+		flapping(),
 	}
+}
+
+// hopFaults are the kinds that hit one hop, which are those that can flap.
+func hopFaults() []faultKind {
+	return slices.DeleteFunc(faultKinds(), func(k faultKind) bool { return k.name != string(k.hop) })
 }
 
 // hopFault is the kind that leaves a hop (1 - severity) of the fastest line
@@ -109,21 +119,26 @@ func hopFault(kind topology.HopKind, target, carrier string) faultKind {
 		hop:     kind,
 		changes: "lowers what " + carrier + " carries to (1 - SEVERITY) x the fastest line rate across it",
 		target:  target,
-		list: func(p *physics) []string {
-			crossed := map[string]bool{}
-			for _, r := range p.routes {
-				for _, id := range r.path.Hops {
-					if h := p.hops[id]; h.Kind == kind {
-						crossed[hopPart(h)] = true
-					}
-				}
-			}
-			return slices.SortedFunc(maps.Keys(crossed), topology.CompareNatural)
-		},
+		list:    crossedHops(kind),
 		apply: func(p *physics, target string, severity float64) {
 			hop := topology.HopID(kind, target)
 			p.limit(hop, remaining(severity)*p.fastestGbps(hop))
 		},
+	}
+}
+
+// crossedHops lists the hops of a kind that any traffic crosses, without their kind.
+func crossedHops(kind topology.HopKind) func(*physics) []string {
+	return func(p *physics) []string {
+		crossed := map[string]bool{}
+		for _, r := range p.routes {
+			for _, id := range r.path.Hops {
+				if h := p.hops[id]; h.Kind == kind {
+					crossed[hopPart(h)] = true
+				}
+			}
+		}
+		return slices.SortedFunc(maps.Keys(crossed), topology.CompareNatural)
 	}
 }
 

@@ -26,14 +26,21 @@ type Options struct {
 
 // Host is a simulated host. It is safe for concurrent use.
 type Host struct {
-	topo    topology.Topology
-	opts    Options
-	physics *physics
-	load    load
-	routes  map[topology.PathKey]*route
+	topo   topology.Topology
+	opts   Options
+	routes map[topology.PathKey]*route
+	// with and without the faults that come and go
+	with, without state
 
 	mu    sync.Mutex
 	reads map[topology.PathKey]uint64
+	clock time.Duration // since the simulation began
+}
+
+// state is a host under its service traffic.
+type state struct {
+	*physics
+	load load
 }
 
 // New simulates the topology. The error says in one line which fact the
@@ -52,23 +59,42 @@ func New(t topology.Topology, opts Options) (*Host, error) {
 	if err := healthy.checkBusy(opts.Busy); err != nil {
 		return nil, err
 	}
-	physics, err := healthy.inject(opts.Faults)
-	if err != nil {
-		return nil, err
-	}
 	h := &Host{
-		topo:    t,
-		opts:    opts,
-		physics: physics,
-		load:    physics.serve(opts.Busy),
-		routes:  make(map[topology.PathKey]*route, len(physics.routes)),
-		reads:   map[topology.PathKey]uint64{},
+		topo:   t,
+		opts:   opts,
+		routes: make(map[topology.PathKey]*route, len(healthy.routes)),
+		reads:  map[topology.PathKey]uint64{},
 	}
-	for i := range physics.routes {
-		r := &physics.routes[i]
+	for i := range healthy.routes {
+		r := &healthy.routes[i]
 		h.routes[r.path.Key()] = r
 	}
-	return h, nil
+	if h.with, err = healthy.stateWith(opts, true); err != nil {
+		return nil, err
+	}
+	h.without = h.with
+	if slices.ContainsFunc(opts.Faults, func(f Fault) bool { return f.Kind == flappingKind }) {
+		h.without, err = healthy.stateWith(opts, false)
+	}
+	return h, err
+}
+
+func (p *physics) stateWith(opts Options, there bool) (state, error) {
+	sick, err := p.inject(opts.Faults, there)
+	if err != nil {
+		return state{}, err
+	}
+	return state{sick, sick.serve(opts.Busy)}, nil
+}
+
+// now is the host's present state.
+func (h *Host) now() state {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if there(h.clock) {
+		return h.with
+	}
+	return h.without
 }
 
 // Topology is the host that is simulated.
@@ -87,8 +113,9 @@ func (h *Host) Probe(ctx context.Context, req probe.Request) (probe.Reading, err
 	if state := h.portState(key.RNIC); state != "" && state != "ACTIVE" {
 		return probe.Reading{}, &probe.Failure{Reason: probe.ReasonPortNotActive, Detail: fmt.Sprintf("port of %s is %s", key.RNIC, state)}
 	}
-	reading := h.opts.Noise.read(h.physics.figure(r, h.load), h.opts.Seed, key, h.nextRead(key))
-	reading.Links = h.links(r)
+	now := h.now()
+	reading := h.opts.Noise.read(now.figure(r, now.load), h.opts.Seed, key, h.nextRead(key))
+	reading.Links = now.links(r)
 	return reading, nil
 }
 
@@ -113,10 +140,11 @@ func endOf(err error) probe.Reason {
 	return probe.ReasonCancelled
 }
 
-// nextRead numbers the reads of a path.
+// nextRead numbers the reads of a path, each of which takes its time.
 func (h *Host) nextRead(key topology.PathKey) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.clock += readTime
 	h.reads[key]++
 	return h.reads[key]
 }
@@ -148,11 +176,11 @@ func (h *Host) whyUnusable(key topology.PathKey) string {
 // links samples the PCIe links of the route, which run at their full speed
 // and width while a probe loads them: faults lower what a link carries, not
 // what it has negotiated.
-func (h *Host) links(r *route) []probe.LinkSample {
+func (p *physics) links(r *route) []probe.LinkSample {
 	var samples []probe.LinkSample
-	hops, _ := h.physics.way(r)
+	hops, _ := p.way(r)
 	for _, id := range hops {
-		hop := h.physics.hops[id]
+		hop := p.hops[id]
 		if hop.Trust == topology.TrustNonsense || (hop.ExpectedSpeedGTs == nil && hop.ExpectedWidth == nil) {
 			continue
 		}

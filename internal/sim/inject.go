@@ -60,6 +60,11 @@ func (p *physics) settle(f Fault) (Fault, error) {
 	if !isShare(f.Severity) {
 		return Fault{}, fmt.Errorf("severity %g is not a number from 0 to 1", f.Severity)
 	}
+	if kind.comes {
+		if f.Target, err = p.flappingTarget(f.Target); err != nil {
+			return Fault{}, err
+		}
+	}
 	targets := kind.targetsOn(p)
 	if slices.Contains(targets, f.Target) {
 		return f, nil
@@ -102,8 +107,9 @@ func (p *physics) hopServing(kind topology.HopKind, member string) (part string,
 	return "", false
 }
 
-// inject returns the host with the faults.
-func (p *physics) inject(faults []Fault) (*physics, error) {
+// inject returns the host with the faults, those that come and go only if they
+// are there just now.
+func (p *physics) inject(faults []Fault, there bool) (*physics, error) {
 	sick := p.clone()
 	for _, f := range faults {
 		settled, err := p.settle(f)
@@ -117,6 +123,9 @@ func (p *physics) inject(faults []Fault) (*physics, error) {
 		kind, err := kindOf(f.Kind)
 		if err != nil {
 			return nil, err
+		}
+		if kind.comes && !there {
+			continue
 		}
 		targets := []string{f.Target}
 		if kind.takesAll && f.Target == allTargets {
@@ -157,7 +166,7 @@ func Targets(t topology.Topology) ([]KindTargets, error) {
 			DefaultSeverity: DefaultSeverity, Targets: []string{},
 		}
 		for _, target := range kind.targetsOn(healthy) {
-			sick, err := healthy.inject([]Fault{{kind.name, target, DefaultSeverity}})
+			sick, err := healthy.inject([]Fault{{kind.name, target, DefaultSeverity}}, true)
 			if err != nil {
 				return nil, err
 			}

@@ -29,6 +29,11 @@ func TestParseFault(t *testing.T) {
 		{"all RNICs' ATS", "ats:all", Fault{"ats", "all", 0.4}},
 		{"slow start", "slow_start:rnic2", Fault{"slow_start", "rnic2", 0.4}},
 		{"Tx window", "tx_window:rnic3=0.25", Fault{"tx_window", "rnic3", 0.25}},
+		{"overloaded memory", "memory_overload:mem1", Fault{"memory_overload", "mem1", 0.4}},
+		{"overloaded bus", "inter_socket_overload:0-1=0.6", Fault{"inter_socket_overload", "0-1", 0.6}},
+		{"flapping", "flapping:memory:mem0", Fault{"flapping", "memory:mem0", 0.4}},
+		{"flapping with severity", "flapping:inter_socket:0-1=0.6", Fault{"flapping", "inter_socket:0-1", 0.6}},
+		{"flapping root port by the switch below it", "flapping:root_port:up3", Fault{"flapping", "root_port:rp3", 0.4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := ParseFault(c.text, Fig2())
@@ -52,7 +57,7 @@ func TestParseFaultRefuses(t *testing.T) {
 		{"no target", "rnic_pcie", "want KIND:TARGET[=SEVERITY], such as rnic_pcie:rnic0", Fig2()},
 		{"empty target", "rnic_pcie:", `no RNIC "" for rnic_pcie faults; it is one of rnic0, rnic1, rnic2, rnic3`, Fig2()},
 		{"kind mistyped", "rnic_pci:rnic0", `unknown fault kind "rnic_pci"; did you mean rnic_pcie?`, Fig2()},
-		{"kind of no sort", "disk:sda", `unknown fault kind "disk"; it is one of rnic_pcie, gpu_pcie, switch, root_port, memory, inter_socket, acs, ats, slow_start, tx_window`, Fig2()},
+		{"kind of no sort", "disk:sda", `unknown fault kind "disk"; it is one of rnic_pcie, gpu_pcie, switch, root_port, memory, inter_socket, acs, ats, slow_start, tx_window, memory_overload, inter_socket_overload and 1 more`, Fig2()},
 		{"target mistyped", "rnic_pcie:rnic9", `no RNIC "rnic9" for rnic_pcie faults; did you mean rnic0?`, Fig2()},
 		{"target of another kind", "switch:rp0", `no switch "rp0" for switch faults; it is one of low0, low1, low2, low3`, Fig2()},
 		{"sockets the other way round", "inter_socket:1-0", `no pair of sockets "1-0" for inter_socket faults; did you mean 0-1?`, Fig2()},
@@ -64,6 +69,13 @@ func TestParseFaultRefuses(t *testing.T) {
 		{"severity endless", "rnic_pcie:rnic0=Inf", `severity "Inf" is not a number from 0 to 1`, Fig2()},
 		{"severity empty", "rnic_pcie:rnic0=", `severity "" is not a number from 0 to 1`, Fig2()},
 		{"severity in percent", "acs:all=40%", `severity "40%" is not a number from 0 to 1`, Fig2()},
+		{"overload mistyped", "memory_overlaod:mem0", `unknown fault kind "memory_overlaod"; did you mean memory_overload?`, Fig2()},
+		{"overload of no memory", "memory_overload:mem7", `no memory node "mem7" for memory_overload faults; did you mean mem0?`, Fig2()},
+		{"flapping of nothing", "flapping:mem0", `no fault of a hop "mem0" that could flap; want flapping:KIND:TARGET, such as flapping:rnic_pcie:rnic0`, Fig2()},
+		{"flapping of a kind mistyped", "flapping:memry:mem0", `"memry" cannot flap; did you mean memory?`, Fig2()},
+		{"flapping of a setting", "flapping:acs:low0", `"acs" cannot flap; it is one of rnic_pcie, gpu_pcie, switch, root_port, memory, inter_socket`, Fig2()},
+		{"flapping of no such target", "flapping:memory:mem7", `no memory node "mem7" for memory faults; did you mean mem0?`, Fig2()},
+		{"flapping with a bad severity", "flapping:memory:mem0=2", `severity "2" is not a number from 0 to 1`, Fig2()},
 		{"no switch on the host", "acs:all", `no switch "all" for acs faults; there is none here`, host(t, 200, 16, false)},
 		{"rate unknown", "rnic_pcie:rnic1", "rnics[0].rate_gbps of rnic0 is unknown, and a simulation needs it", unknownRate},
 	} {
@@ -126,6 +138,13 @@ func targets(t *testing.T, topo topology.Topology) map[string][]string {
 
 func TestTargetsOfFig2(t *testing.T) {
 	rnics := []string{"rnic0", "rnic1", "rnic2", "rnic3"}
+	got := targets(t, Fig2())
+	var hops []string
+	for _, kind := range []string{"rnic_pcie", "gpu_pcie", "switch", "root_port", "memory", "inter_socket"} {
+		for _, target := range got[kind] {
+			hops = append(hops, kind+":"+target)
+		}
+	}
 	require.Equal(t, map[string][]string{
 		"rnic_pcie":    rnics,
 		"gpu_pcie":     {"gpu0", "gpu1", "gpu2", "gpu3", "gpu4", "gpu5", "gpu6", "gpu7"},
@@ -137,7 +156,11 @@ func TestTargetsOfFig2(t *testing.T) {
 		"ats":          append(rnics, "all"),
 		"slow_start":   rnics,
 		"tx_window":    rnics,
-	}, targets(t, Fig2()))
+
+		"memory_overload":       {"mem0", "mem1"},
+		"inter_socket_overload": {"0-1"},
+		"flapping":              hops,
+	}, got)
 }
 
 func TestTargetsOfOtherHosts(t *testing.T) {
@@ -178,6 +201,7 @@ func TestEveryListedTargetTouchesAPath(t *testing.T) {
 				sick := quiet(t, topo, Options{Faults: faults(t, topo, kind+":"+target)})
 				touched := 0
 				for _, p := range topo.Paths {
+					sick.clock = 0 // when what comes and goes is there
 					before, after := read(t, healthy, p.RNIC, p.Endpoint), read(t, sick, p.RNIC, p.Endpoint)
 					require.LessOrEqual(t, after.BandwidthGbps, before.BandwidthGbps)
 					if after.BandwidthGbps < 0.8*before.BandwidthGbps {

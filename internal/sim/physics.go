@@ -38,8 +38,13 @@ type physics struct {
 	// capacityGbps is the payload that a hop carries per direction, by hop id;
 	// an absent hop does not limit.
 	capacityGbps map[string]float64
-	nics         map[string]nic
-	acs          map[string]bool // switches that send peer traffic upwards
+	// nominalGbps is what a hop carries when it is healthy; it never changes.
+	nominalGbps map[string]float64
+	// competingGbps is the traffic of other devices on a hop. What it takes is
+	// not part of capacityGbps any more.
+	competingGbps map[string]float64
+	nics          map[string]nic
+	acs           map[string]bool // switches that send peer traffic upwards
 }
 
 // nic is an RNIC with its settings.
@@ -58,12 +63,20 @@ func newPhysics(t topology.Topology) (*physics, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &physics{layout: l, capacityGbps: map[string]float64{}, nics: map[string]nic{}, acs: map[string]bool{}}
+	p := &physics{
+		layout: l, nominalGbps: map[string]float64{}, competingGbps: map[string]float64{},
+		nics: map[string]nic{}, acs: map[string]bool{},
+	}
+	fastest := 0.0
+	for _, r := range l.rnics {
+		fastest = max(fastest, *r.RateGbps)
+	}
 	for _, h := range t.Hops {
-		if gbps, ok := healthyGbps(h); ok {
-			p.capacityGbps[h.ID] = gbps
+		if gbps, ok := healthyGbps(h, fastest); ok {
+			p.nominalGbps[h.ID] = gbps
 		}
 	}
+	p.capacityGbps = maps.Clone(p.nominalGbps)
 	for _, r := range l.rnics {
 		line := *r.RateGbps
 		p.nics[r.ID] = nic{
@@ -86,18 +99,20 @@ func newPhysics(t topology.Topology) (*physics, error) {
 	return p, nil
 }
 
-// healthyGbps is what a hop carries. Memory and an inter-socket bus of
-// unknown capacity are those of the Fig. 2 host; any other unknown link is
-// taken not to limit.
-func healthyGbps(h topology.Hop) (gbps float64, ok bool) {
+// healthyGbps is what a hop carries on a host whose fastest RNIC is this
+// fast. Memory and an inter-socket bus of unknown capacity are those of the
+// Fig. 2 host, wider where RNICs are faster, since hosts are built to their
+// RNICs; any other unknown link is taken not to limit.
+func healthyGbps(h topology.Hop, fastestGbps float64) (gbps float64, ok bool) {
 	if gbps, ok = baseline.PayloadGbps(h); ok {
 		return gbps, true
 	}
+	scale := max(1, fastestGbps/fig2RateGbps)
 	switch h.Kind {
 	case topology.HopMemory:
-		return memoryCapacityGbps, true
+		return scale * memoryCapacityGbps, true
 	case topology.HopInterSocket:
-		return interSocketCapacityGbps, true
+		return scale * interSocketCapacityGbps, true
 	}
 	return 0, false
 }
@@ -106,6 +121,7 @@ func healthyGbps(h topology.Hop) (gbps float64, ok bool) {
 func (p *physics) clone() *physics {
 	c := *p
 	c.capacityGbps = maps.Clone(p.capacityGbps)
+	c.competingGbps = maps.Clone(p.competingGbps)
 	c.nics = maps.Clone(p.nics)
 	c.acs = maps.Clone(p.acs)
 	return &c

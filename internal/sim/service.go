@@ -30,7 +30,8 @@ type load struct {
 
 // rnicLoad is the service traffic of one RNIC.
 type rnicLoad struct {
-	gbps            float64
+	demandGbps      float64
+	gbps            float64 // what of it gets through
 	outstandingKbit float64 // its share of the window of reads
 }
 
@@ -54,6 +55,7 @@ func (p *physics) serve(busy []Busy) load {
 			l.hopGbps[hop] += f.gbps
 		}
 		of := l.rnics[f.rnic]
+		of.demandGbps += f.demandGbps
 		of.gbps += f.gbps
 		of.outstandingKbit += f.gbps * f.latencyUs
 		l.rnics[f.rnic] = of

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/monitor"
 	"github.com/yuuki/hostping/internal/topology"
@@ -17,12 +19,13 @@ func (h *Host) Idle(limits monitor.Thresholds) monitor.Reading {
 // of its line rate that its service traffic gets through; a GPU, of which
 // the model knows no computation, shows the share of its link's capacity that service traffic takes.
 func (h *Host) Loads() (rnics, gpus []monitor.Load) {
-	for _, r := range h.physics.rnics {
-		share := h.load.rnics[r.ID].gbps / *r.RateGbps
+	now := h.now()
+	for _, r := range now.rnics {
+		share := now.load.rnics[r.ID].gbps / *r.RateGbps
 		rnics = append(rnics, monitor.Load{ID: r.ID, Utilization: &share})
 	}
 	for _, g := range h.topo.GPUs {
-		share := h.linkShare(topology.HopID(topology.HopGPUPCIe, g.ID))
+		share := now.linkShare(topology.HopID(topology.HopGPUPCIe, g.ID))
 		gpus = append(gpus, monitor.Load{ID: g.ID, Utilization: &share})
 	}
 	return rnics, gpus
@@ -30,9 +33,9 @@ func (h *Host) Loads() (rnics, gpus []monitor.Load) {
 
 // linkShare is the share of a hop's capacity that service traffic takes; a hop
 // that does not limit has none to speak of.
-func (h *Host) linkShare(hop string) float64 {
-	if capacity, ok := h.physics.capacityGbps[hop]; ok && capacity > 0 {
-		return h.load.hopGbps[hop] / capacity
+func (s state) linkShare(hop string) float64 {
+	if capacity, ok := s.capacityGbps[hop]; ok && capacity > 0 {
+		return s.load.hopGbps[hop] / capacity
 	}
 	return 0
 }
@@ -40,7 +43,10 @@ func (h *Host) linkShare(hop string) float64 {
 // Sources lists the monitor's sources in the order of the live ones, with
 // those that the simulation has.
 func (h *Host) Sources() []monitor.Source {
-	simulated := map[string]bool{"rnic_port": true, "gpu": len(h.topo.GPUs) > 0, "pcie": true, "rnic_config": true}
+	simulated := map[string]bool{
+		"rnic_port": true, "rnic_pause": true, "rnic_drops": true, "gpu": len(h.topo.GPUs) > 0, "pcie": true, "rnic_config": true,
+		"memory_bus": h.hasHop(topology.HopMemory), "inter_socket_bus": h.hasHop(topology.HopInterSocket),
+	}
 	var list []monitor.Source
 	for _, name := range []string{
 		"rnic_port", "rnic_pause", "rnic_drops", "rnic_errors", "gpu", "pcie", "rnic_config", "memory_bus", "inter_socket_bus",
@@ -54,10 +60,14 @@ func (h *Host) Sources() []monitor.Source {
 	return list
 }
 
+func (h *Host) hasHop(kind topology.HopKind) bool {
+	return slices.ContainsFunc(h.topo.Hops, func(hop topology.Hop) bool { return hop.Kind == kind })
+}
+
 // RNICConfig is the source rnic_config: the settings of each usable RNIC.
 func (h *Host) RNICConfig() map[string]analyzer.RNICConfig {
 	configs := map[string]analyzer.RNICConfig{}
-	for id, n := range h.physics.nics {
+	for id, n := range h.with.nics {
 		configs[id] = analyzer.RNICConfig{SlowStart: &n.slowStart, SmallTxWindow: &n.smallTxWindow}
 	}
 	return configs
@@ -67,12 +77,12 @@ func (h *Host) RNICConfig() map[string]analyzer.RNICConfig {
 // traffic turns: ACS of every switch where any does, ATS of every usable RNIC.
 func (h *Host) P2P() analyzer.P2PSettings {
 	settings := analyzer.P2PSettings{ACS: map[string]bool{}, ATS: map[string]bool{}}
-	for _, r := range h.physics.routes {
+	for _, r := range h.with.routes {
 		if r.turnsAt != "" {
-			settings.ACS[r.turnsAt] = h.physics.acs[r.turnsAt]
+			settings.ACS[r.turnsAt] = h.with.acs[r.turnsAt]
 		}
 	}
-	for id, n := range h.physics.nics {
+	for id, n := range h.with.nics {
 		settings.ATS[id] = !n.atsOff
 	}
 	return settings
