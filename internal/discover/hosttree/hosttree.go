@@ -250,25 +250,49 @@ func (p *parser) edit(name, what, value string) error {
 		}
 		name = dir + "/" + rest
 	}
+	var apply func(name string)
 	switch what {
 	case "->":
-		p.edits = append(p.edits, func() { delete(p.tree.files, name); p.tree.links[name] = value })
+		apply = func(name string) { delete(p.tree.files, name); p.tree.links[name] = value }
 	case "=":
-		p.edits = append(p.edits, func() { delete(p.tree.links, name); p.file(name, value) })
+		apply = func(name string) { delete(p.tree.links, name); p.file(name, value) }
 	case "bytes":
-		p.edits = append(p.edits, func() { delete(p.tree.links, name); p.tree.files[name] = value })
+		apply = func(name string) { delete(p.tree.links, name); p.tree.files[name] = value }
 	case "fails":
 		why, ok := failures[value]
 		if !ok {
 			return fmt.Errorf("%q is no way to fail", value)
 		}
-		p.edits = append(p.edits, func() { p.tree.fails[name] = why })
+		apply = func(name string) { p.tree.fails[name] = why }
 	case "gone":
-		p.edits = append(p.edits, func() { p.tree.gone = append(p.tree.gone, name); delete(p.tree.folders, name) })
+		apply = func(name string) { p.tree.gone = append(p.tree.gone, name); delete(p.tree.folders, name) }
 	case "folder":
-		p.edits = append(p.edits, func() { p.tree.folders[name] = true })
+		apply = func(name string) { p.tree.folders[name] = true }
 	}
+	p.edits = append(p.edits, func() { apply(p.behindLinks(name)) })
 	return nil
+}
+
+// behindLinks is the name with the links among the folders on its way followed.
+func (p *parser) behindLinks(name string) string {
+	const enough = 40
+	for range enough {
+		followed := false
+		for i := range name {
+			if name[i] != '/' {
+				continue
+			}
+			if target, ok := p.tree.links[name[:i]]; ok {
+				name = path.Join(path.Dir(name[:i]), target) + name[i:]
+				followed = true
+				break
+			}
+		}
+		if !followed {
+			break
+		}
+	}
+	return name
 }
 
 func (p *parser) node(words []string) error {
