@@ -21,6 +21,7 @@ import (
 const (
 	ExitHealthy      = 0
 	ExitDiagnosed    = 1 // at least one diagnosis
+	ExitRegression   = 1 // of compare: something got worse
 	ExitUsage        = 2 // wrong usage, unreadable input, unwritable output
 	ExitEnvironment  = 3 // the environment does not allow a run
 	ExitInconclusive = 4 // nothing blamed, but the plan was not completed

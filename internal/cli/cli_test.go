@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -17,9 +18,10 @@ import (
 
 // call is one call of hostpingctl, in process.
 type call struct {
-	args []string
-	env  map[string]string
-	live func(context.Context, cli.LiveOptions) (run.Host, error)
+	args  []string
+	stdin io.Reader // nil is empty
+	env   map[string]string
+	live  func(context.Context, cli.LiveOptions) (run.Host, error)
 }
 
 // result is what a call left behind.
@@ -36,7 +38,7 @@ func (c call) run(ctx context.Context) result {
 
 func (c call) environment(stdout, stderr *bytes.Buffer) cli.Env {
 	return cli.Env{
-		Stdout: stdout, Stderr: stderr,
+		Stdin: c.stdin, Stdout: stdout, Stderr: stderr,
 		LookupEnv: func(name string) (string, bool) { value, ok := c.env[name]; return value, ok },
 		Build:     cli.BuildInfo{Version: "1.2.3", Revision: "abcdef", Zig: "0.16.0"},
 		Live: func(ctx context.Context, opts cli.LiveOptions) (run.Host, error) {

@@ -80,7 +80,7 @@ func unknownCode(code string) error {
 		known = append(known, string(e.Code))
 	}
 	near, ok := suggest.Nearest(code, known)
-	if i := slices.IndexFunc(known, func(k string) bool { return len(code) > 3 && strings.Contains(k, code) }); !ok && i >= 0 {
+	if i := slices.IndexFunc(known, func(k string) bool { return len(code) >= 3 && strings.Contains(k, code) }); !ok && i >= 0 {
 		near, ok = known[i], true // a part of it
 	}
 	if ok {

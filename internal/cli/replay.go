@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -132,13 +133,11 @@ func (j *judging) replayRuns(ctx context.Context, env Env, files []string, runs 
 // readReports reads and parses saved reports. A pipe that nobody writes to may
 // be interrupted.
 func readReports(ctx context.Context, env Env, files []string) ([]report.Report, error) {
+	if first := slices.Index(files, "-"); first >= 0 && slices.Contains(files[first+1:], "-") {
+		return nil, usagef("- is the standard input, which can be read only once")
+	}
 	var runs []report.Report
-	stdin := false
 	for _, file := range files {
-		if file == "-" && stdin {
-			return nil, usagef("- is the standard input, which can be read only once")
-		}
-		stdin = stdin || file == "-"
 		type answer struct {
 			report.Report
 			err error

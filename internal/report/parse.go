@@ -23,6 +23,9 @@ func Parse(doc []byte) (Report, error) {
 	if len(doc) > MaxDocumentBytes {
 		return Report{}, tooLarge()
 	}
+	if at := invalidUTF8(doc); at >= 0 {
+		return Report{}, fmt.Errorf("byte %d is no UTF-8 text: this is no JSON document", at)
+	}
 	// The schema first: fields of another one are not errors of this one.
 	if schema, ok := schemaOf(doc); ok && schema != SchemaID {
 		return Report{}, bad("schema", "%q is not %q, the reports that this version reads", shorten(schema), SchemaID)

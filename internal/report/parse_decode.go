@@ -24,9 +24,6 @@ const maxTextBytes = 64 << 10
 // missing ones; this does not, and its errors say where in the document they
 // are. Keys that the struct does not have are skipped.
 func decodeStrictly(doc []byte, into any) error {
-	if at := invalidUTF8(doc); at >= 0 {
-		return fmt.Errorf("byte %d is no UTF-8 text: this is no JSON document", at)
-	}
 	d := decoder{doc: doc, tokens: json.NewDecoder(bytes.NewReader(doc))}
 	d.tokens.UseNumber()
 	if err := d.value(reflect.ValueOf(into).Elem()); err != nil {
@@ -103,7 +100,7 @@ func (d *decoder) value(v reflect.Value) error {
 			return nil
 		}
 	case json.Number:
-		return number(token.String(), v)
+		return numeral(token.String(), v)
 	}
 	return wrongKind(token, v)
 }
@@ -176,7 +173,7 @@ func nameOf(field reflect.StructField) (name string, needed bool) {
 	return name, field.Type.Kind() != reflect.Pointer && options != "omitempty"
 }
 
-func number(text string, v reflect.Value) error {
+func numeral(text string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Float64:
 		x, err := strconv.ParseFloat(text, 64)
