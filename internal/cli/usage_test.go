@@ -32,7 +32,7 @@ func TestWrongUsage(t *testing.T) {
 		says []string
 	}{
 		"unknown command":           {"diagnosis --sim", nil, []string{`unknown command "diagnosis"`, "did you mean diagnose?"}},
-		"command like no other":     {"frobnicate", nil, []string{`unknown command "frobnicate"`, "diagnose, faults", "topology"}},
+		"command like no other":     {"frobnicate", nil, []string{`unknown command "frobnicate"`, "diagnose, explain, faults", "topology"}},
 		"unknown flag":              {"diagnose --sim --falt rnic_pcie:rnic0", nil, []string{"unknown flag --falt", "did you mean --fault?"}},
 		"flag like no other":        {"diagnose --wombat", nil, []string{"unknown flag --wombat", "hostpingctl diagnose --help"}},
 		"flag of another command":   {"diagnose --sysfs /x", nil, []string{"unknown flag --sysfs", "hostpingctl topology"}},
