@@ -70,7 +70,7 @@ type LoopbackConfig struct {
 	WarmupWrites int
 	// LatencyBudget ends each of the two latency measurements early, with the samples it has.
 	LatencyBudget time.Duration
-	// BandwidthBudget and BandwidthBytesMax end the sustained measurement.
+	// BandwidthBudget ends the sustained measurement once two full windows have completed, BandwidthBytesMax in any case.
 	BandwidthBudget   time.Duration
 	BandwidthBytesMax uint64
 	// ToolCheckBelowBytesPerSecond: a lower figure is measured again with twice the connections; 0 never does.

@@ -208,9 +208,9 @@ typedef struct hp_loopback_config {
 	uint64_t region_bytes;
 	/* Time after which a latency measurement ends early, with the samples it has (at least one). */
 	uint64_t latency_budget_ns;
-	/* Time after which the sustained measurement ends. */
+	/* Time after which the sustained measurement ends, once two full windows have completed: a slow device shows no figure in less. */
 	uint64_t bandwidth_budget_ns;
-	/* Bytes after which the sustained measurement ends. */
+	/* Bytes after which the sustained measurement ends in any case. */
 	uint64_t bandwidth_bytes_max;
 	/* Below this figure the sustained measurement is repeated with twice the connections; 0: never. */
 	uint64_t tool_check_below_bytes_per_second;

@@ -200,9 +200,9 @@ pub const LoopbackConfig = extern struct {
     region_bytes: u64,
     /// Time after which a latency measurement ends early, with the samples it has (at least one).
     latency_budget_ns: u64,
-    /// Time after which the sustained measurement ends.
+    /// Time after which the sustained measurement ends, once two full windows have completed: a slow device shows no figure in less.
     bandwidth_budget_ns: u64,
-    /// Bytes after which the sustained measurement ends.
+    /// Bytes after which the sustained measurement ends in any case.
     bandwidth_bytes_max: u64,
     /// Below this figure the sustained measurement is repeated with twice the connections; 0: never.
     tool_check_below_bytes_per_second: u64,

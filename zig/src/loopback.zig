@@ -351,7 +351,9 @@ const Probe = struct {
         var write: Write = undefined;
         write.prepare(self, self.config.message_bytes, self.chain());
         try self.fillWindows(&write);
-        const warmup = @max(self.config.warmup_writes, self.connection_count * self.window);
+        const round = self.connection_count * self.window;
+        const warmup = @max(self.config.warmup_writes, round);
+        const messages_min = 2 * round;
         const warm_by_ns = clock.now_ns() +| self.config.bandwidth_budget_ns;
         const messages_max = self.config.bandwidth_bytes_max / self.config.message_bytes;
         var buffer: [completions_per_poll]verbs.Completion = undefined;
@@ -363,7 +365,8 @@ const Probe = struct {
             completed += polled.len * write.count;
             if (begin) |from| {
                 const messages = completed - from.completed;
-                if (now_ns - from.ns >= self.config.bandwidth_budget_ns or messages >= messages_max) {
+                const over_budget = now_ns - from.ns >= self.config.bandwidth_budget_ns and messages >= messages_min;
+                if (over_budget or messages >= messages_max) {
                     try self.drain(polled.len);
                     return .{
                         .bytes = messages * self.config.message_bytes,

@@ -359,7 +359,14 @@ test "budgets end the measurements early" {
     const result = probe(.{}, &config);
     try testing.expectEqual(.ok, result.status);
     try testing.expectEqual(1, result.small.count);
-    try testing.expect(result.sustained.bytes > 0);
+    // Two windows of 8 writes on 2 connections, and what the last poll brought with it.
+    try testing.expect(result.sustained.bytes >= 2 * 2 * 8 * 512);
+    try testing.expect(result.sustained.bytes < 4 * 2 * 8 * 512);
+
+    config.bandwidth_bytes_max = 512;
+    const capped = probe(.{}, &config);
+    try testing.expectEqual(.ok, capped.status);
+    try testing.expect(capped.sustained.bytes < 2 * 2 * 8 * 512);
 }
 
 test "nonsense is refused by the name of its field" {
