@@ -26,7 +26,8 @@ type Comparison struct {
 	New    Side   `json:"new"`
 	// SpreadShare is how much a path's figure changes from one report to the
 	// other when nothing happened: a standard deviation, in shares.
-	SpreadShare float64 `json:"spread_share"`
+	SpreadShare   float64 `json:"spread_share"`
+	latencySpread float64 // the same of latencies
 	// Regression is true when at least one entry below is one.
 	Regression bool              `json:"regression"`
 	Diagnoses  []DiagnosisChange `json:"diagnoses"`
@@ -206,7 +207,8 @@ func seenOf(r *Report, name func(topology.PathKey) topology.PathKey) map[topolog
 func (c *Comparison) paths(m matching, before, after Report) (changes []PathChange, common bool) {
 	was := seenOf(&before, m.path)
 	is := seenOf(&after, func(k topology.PathKey) topology.PathKey { return k })
-	c.SpreadShare = changeSpread(was, is, before, after)
+	c.SpreadShare = changeSpread(bandwidthOf, was, is, before, after)
+	c.latencySpread = changeSpread(latencyOf, was, is, before, after)
 	for _, p := range after.Topology.Paths {
 		_, both := was[p.Key()]
 		common = common || both
@@ -277,7 +279,7 @@ func (c *Comparison) figures(x *PathChange, was, is seen) {
 	}
 	x.Bandwidth.judge(max(bandwidthFloor, pathSigmas*pathSpread(c.SpreadShare, was.reading, is.reading)))
 	if c.Old.Mode == string(engine.ModeIdle) && c.New.Mode == string(engine.ModeIdle) { // under load latencies say nothing
-		x.Latency.judge(latencyFloor)
+		x.Latency.judge(max(latencyFloor, pathSigmas*c.latencySpread))
 	}
 	slower, faster := x.Bandwidth.fell(), x.Bandwidth.rose()
 	later, sooner := x.Latency.rose(), x.Latency.fell()

@@ -27,20 +27,23 @@ func bothTell(was, is seen) bool {
 	return was.reading != nil && is.reading != nil && !was.service && !is.service && was.reading.BandwidthGbps > 0
 }
 
-// changeSpread estimates how much a path's bandwidth changes from one report
+func bandwidthOf(m *Measurement) float64 { return m.BandwidthGbps }
+func latencyOf(m *Measurement) float64   { return m.LatencyUs.P50Us }
+
+// changeSpread estimates how much a path's figure changes from one report
 // to the other when nothing happened to it: from the changes of all paths,
 // as long as they are enough and most paths are as they were; else from how
 // much like paths differ within each report.
-func changeSpread(was, is map[topology.PathKey]seen, before, after Report) float64 {
+func changeSpread(figure func(*Measurement) float64, was, is map[topology.PathKey]seen, before, after Report) float64 {
 	var changes []float64
 	for key, a := range was {
-		if b := is[key]; bothTell(a, b) {
-			changes = append(changes, b.reading.BandwidthGbps/a.reading.BandwidthGbps)
+		if b := is[key]; bothTell(a, b) && figure(a.reading) > 0 {
+			changes = append(changes, figure(b.reading)/figure(a.reading))
 		}
 	}
 	least := math.Sqrt2 * leastSpread
 	if len(changes) < minChanges {
-		return max(least, math.Hypot(spreadOf(before), spreadOf(after)))
+		return max(least, math.Hypot(spreadOf(before, figure), spreadOf(after, figure)))
 	}
 	// So few values may look steadier than they are.
 	caution := 1 + 1.5/math.Sqrt(float64(len(changes)))
@@ -87,7 +90,7 @@ func withReads(spread float64, m *Measurement) float64 {
 // spreadOf estimates how much a figure differs between equal paths of the
 // report: the median distance from the median of the like paths, of all paths
 // that are not abnormal. Real differences between the paths only make it larger.
-func spreadOf(r Report) float64 {
+func spreadOf(r Report, figure func(*Measurement) float64) float64 {
 	type like struct {
 		class              topology.Class
 		driver, gpu        string
@@ -101,8 +104,9 @@ func spreadOf(r Report) float64 {
 		gpus[g.ID] = g.Vendor + " " + g.Model
 	}
 	groups := map[like][]float64{}
-	for _, m := range r.Measurements {
-		if m.Verdict == string(analyzer.Abnormal) || m.BandwidthGbps <= 0 {
+	for i := range r.Measurements {
+		m := &r.Measurements[i]
+		if m.Verdict == string(analyzer.Abnormal) || figure(m) <= 0 {
 			continue
 		}
 		x := rnics[m.RNIC]
@@ -113,7 +117,7 @@ func spreadOf(r Report) float64 {
 		if m.Baseline.BandwidthGbps != nil {
 			key.expected = *m.Baseline.BandwidthGbps
 		}
-		groups[key] = append(groups[key], m.BandwidthGbps)
+		groups[key] = append(groups[key], figure(m))
 	}
 	var distances []float64
 	for _, figures := range groups {
