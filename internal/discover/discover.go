@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
+	"unicode"
 
 	"github.com/yuuki/hostping/internal/diagnosis"
 	"github.com/yuuki/hostping/internal/topology"
@@ -159,12 +161,26 @@ func (r *reader) inventory() topology.Inventory {
 	return inv
 }
 
-// maxProblems bounds the evidence of one finding.
-const maxProblems = 32
+// Bounds on the evidence of one finding.
+const (
+	maxProblems     = 32
+	maxProblemBytes = 256
+)
 
-// problem notes a value that is there and cannot be used.
+// problem notes a value that is there and cannot be used, as one line that
+// leaves a terminal alone.
 func (r *reader) problem(err error) {
-	if len(r.problems) < maxProblems {
-		r.problems = append(r.problems, err.Error())
+	if len(r.problems) == maxProblems {
+		return
 	}
+	line := strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return '?'
+		}
+		return c
+	}, err.Error())
+	if len(line) > maxProblemBytes {
+		line = strings.ToValidUTF8(line[:maxProblemBytes], "") + "..."
+	}
+	r.problems = append(r.problems, line)
 }

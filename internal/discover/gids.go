@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // gidTable is what a port's GID table says about the port.
@@ -33,9 +32,6 @@ func (r *reader) readGIDs(portDir string) gidTable {
 	// Type and netdev of an entry that just went away cannot be read; the others still can.
 	attribute := func(name string, slot int) string {
 		text, err := r.sys.text(path.Join(portDir, "gid_attrs", name, strconv.Itoa(slot)))
-		if err == nil {
-			text, err = word(text)
-		}
 		if err != nil {
 			return ""
 		}
@@ -49,7 +45,7 @@ func (r *reader) readGIDs(portDir string) gidTable {
 		}
 	}
 	for _, slot := range slots {
-		if name := attribute("ndevs", slot); name != "" && !strings.ContainsAny(name, "/ ") && !slices.Contains(table.ndevs, name) {
+		if name, err := identifier(attribute("ndevs", slot)); err == nil && !slices.Contains(table.ndevs, name) {
 			table.ndevs = append(table.ndevs, name)
 		}
 	}

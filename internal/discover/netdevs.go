@@ -16,7 +16,7 @@ const netDir = "class/net"
 func (r *reader) netdevs(d rdmaDevice, port int, gids gidTable) []string {
 	names := []string{}
 	if d.parent == "" {
-		if name := read(r, path.Join(d.dir, "parent"), word); name != "" {
+		if name := read(r, path.Join(d.dir, "parent"), identifier); name != "" {
 			names = append(names, name)
 		}
 	} else if all, err := r.sys.list(path.Join(d.parent, "net")); err == nil {
@@ -104,9 +104,11 @@ func (r *reader) netdevFunction(name string) string {
 	if err != nil {
 		return ""
 	}
-	// ".../0000:17:00.0/net/ens1"
-	if at := path.Base(path.Dir(path.Dir(dir))); pciAddress.MatchString(at) {
-		return at
+	// ".../0000:17:00.0/net/ens1", with a virtio or auxiliary device in between on some
+	for ; dir != "."; dir = path.Dir(dir) {
+		if at := path.Base(dir); pciAddress.MatchString(at) {
+			return at
+		}
 	}
 	return ""
 }

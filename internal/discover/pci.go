@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"github.com/yuuki/hostping/internal/topology"
 )
@@ -159,13 +158,10 @@ func (r *reader) linkName(name string) string {
 	if err != nil {
 		return ""
 	}
-	return path.Base(link)
-}
-
-// word is the parser of plain text: one printable line.
-func word(text string) (string, error) {
-	if len(text) > 128 || strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
-		return "", errors.New("is no line of text")
+	base, err := identifier(path.Base(link))
+	if err != nil {
+		r.problem(fmt.Errorf("%s: leads to %q: %w", name, link, err))
+		return ""
 	}
-	return text, nil
+	return base
 }

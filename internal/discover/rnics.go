@@ -102,7 +102,7 @@ func (r *reader) readDevice(name string) {
 	slices.Sort(d.ports)
 	if len(d.ports) == 0 {
 		rnic := r.describe(d, 1)
-		rnic.Usable, rnic.Reason = false, "ports_unreadable: "+path.Join(d.dir, "ports")+" lists no port"
+		rnic.Usable, rnic.Reason = false, "ports_unreadable: its folder of ports lists none"
 		r.rnics = append(r.rnics, rnic)
 	}
 	for _, port := range d.ports {

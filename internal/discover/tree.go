@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -40,8 +41,11 @@ func (t *tree) text(name string) (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// list is the names in a directory, in no order.
-func (t *tree) list(name string) ([]string, error) { return t.files.List(name) }
+// list is the names in a directory, in no order. What cannot be a device's name is left out.
+func (t *tree) list(name string) ([]string, error) {
+	names, err := t.files.List(name)
+	return slices.DeleteFunc(names, func(name string) bool { _, err := identifier(name); return err != nil }), err
+}
 
 // target is where a link leads, as a path in the tree. What is no link leads
 // to itself. The kernel's links lead to real directories, so one step is enough.

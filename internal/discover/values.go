@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -230,4 +231,20 @@ func mayLock(status string) bool {
 		}
 	}
 	return false
+}
+
+// word is the parser of plain text: one printable line.
+func word(text string) (string, error) {
+	if len(text) > 128 || strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return "", errors.New("is no line of text")
+	}
+	return text, nil
+}
+
+// identifier is the parser of a device's name.
+func identifier(text string) (string, error) {
+	if _, err := word(text); err != nil || text == "" || text == "." || text == ".." || strings.ContainsAny(text, " /") {
+		return "", errors.New("is no name of a device")
+	}
+	return text, nil
 }

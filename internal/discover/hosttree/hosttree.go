@@ -20,7 +20,7 @@
 // "node -1", "pf 17:00.0" (it is a VF of that), "config short" (cut as for
 // plain users), "config basic" (without the extended space), "config none", "acs on", "acs off",
 // "ats on", "ats off" (without: no such capability), "mps 256", "mrrs 4096". Without a link it has
-// no link files.
+// no link files; "max unknown" is what the kernel shows of a port that does not tell.
 // More words of an RDMA device: a state ("DOWN", "INIT"), "ib", "iwarp", "off" (its netdev is not up),
 // "port 2", "sf mlx5_core.sf.4", "fw 28.39.1002", "mtu 1500", "image 0200:5eff:fe00:0001" (GUID),
 // "gids none" (an empty table), "gids v1", "net none". A RoCE device without "net" gets one of its own.
@@ -230,6 +230,8 @@ func (p *parser) line(line string) error {
 		return nil
 	case words[0] == "net" && len(words) == 2:
 		return p.net(words[1], "9000")
+	case words[0] == "net" && len(words) == 4 && words[2] == "mtu":
+		return p.net(words[1], words[3])
 	case words[0] == "rxe" && len(words) == 4 && words[2] == "on":
 		return p.rxe(words[1], words[3])
 	case address.MatchString(words[0]):
@@ -476,6 +478,11 @@ func exponent(size string) (n byte, err error) {
 }
 
 func (p *parser) link(dir, when, value string) {
+	if value == "unknown" {
+		p.file(dir+"/"+when+"_link_speed", "Unknown")
+		p.file(dir+"/"+when+"_link_width", "0")
+		return
+	}
 	m := link.FindStringSubmatch(value)
 	if m == nil {
 		return
@@ -561,12 +568,15 @@ func (p *parser) rdma(words []string) error {
 }
 
 // gids writes the first eight entries of a port's table, in the order of mlx5: link-local and
-// IPv4-mapped, each as RoCE v1 and v2. Type and netdev of an empty entry cannot be read.
+// IPv4-mapped, each as RoCE v1 and v2. soft-RoCE knows v2 alone. Type and netdev of an empty entry cannot be read.
 func (p *parser) gids(dir, kind, net string) {
 	p.addresses++
 	local := fmt.Sprintf("fe80:0000:0000:0000:0200:5eff:fe00:%04x", p.addresses)
 	mapped := fmt.Sprintf("0000:0000:0000:0000:0000:ffff:c000:02%02x", p.addresses&0xff)
 	table := [8]struct{ gid, kind string }{{local, "IB/RoCE v1"}, {local, "RoCE v2"}, {mapped, "IB/RoCE v1"}, {mapped, "RoCE v2"}}
+	if kind == "rxe" {
+		table = [8]struct{ gid, kind string }{{local, "RoCE v2"}, {mapped, "RoCE v2"}}
+	}
 	for i, entry := range table {
 		slot := strconv.Itoa(i)
 		if kind == "none" || kind == "ib" && i > 0 || kind == "v1" && entry.kind == "RoCE v2" || entry.gid == "" {
@@ -592,7 +602,7 @@ func (p *parser) rxe(name, net string) error {
 	p.file(dir+"/node_type", "1: CA")
 	p.file(dir+"/parent", net)
 	p.port(dir+"/ports/1", "Ethernet", "ACTIVE", "2.5 Gb/sec (1X SDR)")
-	p.gids(dir+"/ports/1", "", net)
+	p.gids(dir+"/ports/1", "rxe", net)
 	return nil
 }
 
