@@ -72,37 +72,62 @@ func (m Matrix) Render(style Style) (text string, full bool) {
 		label = max(label, utf8.RuneCountInString(row))
 	}
 	label += 2
-	cell := 0
-	for _, column := range m.Columns {
-		cell = max(cell, utf8.RuneCountInString(column))
-	}
-	for _, c := range m.Cells {
-		cell = max(cell, utf8.RuneCountInString(c.Text))
-	}
 	room := style.width() - label
-	perBlock := max(1, (room+2)/(cell+2)) // two spaces between columns
-	if len(m.Columns) <= perBlock*maxBlocks {
-		return m.full(style, label, cell, perBlock), true
+	if blocks := m.blocks(room); len(blocks) <= maxBlocks {
+		return m.full(style, label, blocks), true
 	}
 	return m.compact(style, label, room), false
 }
 
-func (m Matrix) full(style Style, label, cell, perBlock int) string {
+// column is one of the matrix with its width. Columns of a kind are equally wide.
+type column struct {
+	name  string
+	width int
+}
+
+// kindOf is a column's name without its number: "gpu".
+func kindOf(name string) string { return strings.TrimRight(name, "0123456789") }
+
+// blocks deals the columns out to as many tables, one below the other, as they
+// need: two spaces between them, at least one in each.
+func (m Matrix) blocks(room int) [][]column {
+	widths := map[string]int{}
+	for _, name := range m.Columns {
+		widths[kindOf(name)] = max(widths[kindOf(name)], utf8.RuneCountInString(name))
+	}
+	for key, c := range m.Cells {
+		kind := kindOf(key.Endpoint)
+		widths[kind] = max(widths[kind], utf8.RuneCountInString(c.Text))
+	}
+	var blocks [][]column
+	used := 0
+	for _, name := range m.Columns {
+		c := column{name, widths[kindOf(name)]}
+		if len(blocks) == 0 || used+c.width > room {
+			blocks, used = append(blocks, nil), 0
+		}
+		blocks[len(blocks)-1] = append(blocks[len(blocks)-1], c)
+		used += c.width + 2
+	}
+	return blocks
+}
+
+func (m Matrix) full(style Style, label int, blocks [][]column) string {
 	var b strings.Builder
-	for columns := range slices.Chunk(m.Columns, perBlock) {
+	for _, columns := range blocks {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
 		line := pad("", label)
 		for _, column := range columns {
-			line += pad(column, cell+2)
+			line += pad(column.name, column.width+2)
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 		for _, row := range m.Rows {
 			line := pad(row, label)
 			for _, column := range columns {
-				c := m.Cells[topology.PathKey{RNIC: row, Endpoint: column}]
-				line += style.paint(c.color, c.Text) + strings.Repeat(" ", cell+2-utf8.RuneCountInString(c.Text))
+				c := m.Cells[topology.PathKey{RNIC: row, Endpoint: column.name}]
+				line += style.paint(c.color, c.Text) + strings.Repeat(" ", column.width+2-utf8.RuneCountInString(c.Text))
 			}
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 		}
@@ -122,7 +147,7 @@ const groupColumns = 10
 func (m Matrix) groups() []group {
 	var groups []group
 	for _, column := range m.Columns {
-		name := strings.TrimRight(column, "0123456789")
+		name := kindOf(column)
 		last := len(groups) - 1
 		if last < 0 || groups[last].name != name || len(groups[last].columns) == groupColumns {
 			groups = append(groups, group{name: name})

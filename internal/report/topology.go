@@ -1,14 +1,13 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/yuuki/hostping/internal/diagnosis"
+	"github.com/yuuki/hostping/internal/picture"
 	"github.com/yuuki/hostping/internal/topology"
 )
 
@@ -24,7 +23,8 @@ func TopologyText(w io.Writer, t topology.Topology, findings []diagnosis.Finding
 	m := NewMatrix(t)
 	if len(m.Rows) > 0 {
 		for _, p := range t.Paths {
-			cell := Cell{Letter: classLetter(p.Class), Text: string(p.Class), color: dim}
+			// Above a column of memory the prefix says nothing.
+			cell := Cell{Letter: classLetter(p.Class), Text: strings.TrimPrefix(string(p.Class), "mem_"), color: dim}
 			if p.Close {
 				cell.color = green
 				cell.Text += "*"
@@ -91,110 +91,41 @@ func (n *node) write(b *strings.Builder, style Style, first, rest string) {
 
 // hostTree arranges the parts by socket and by the links above them.
 func hostTree(t topology.Topology) []*node {
-	chains := linksAbove(t)
-	hops := map[string]topology.Hop{}
-	for _, h := range t.Hops {
-		hops[h.ID] = h
-	}
-	sockets := map[string]*node{}
-	bridges := map[string]*node{}
-	var order []string
-	socketNode := func(socket *int) *node {
-		key := "socket unknown"
-		if socket != nil {
-			key = "socket " + strconv.Itoa(*socket)
-		}
-		if sockets[key] == nil {
-			sockets[key] = &node{text: key}
-			order = append(order, key)
-		}
-		return sockets[key]
-	}
-	// place hangs a device below its bridges, the outermost first.
-	place := func(device, text string, socket *int) {
-		at := socketNode(socket)
-		for _, hop := range slices.Backward(chains[device]) {
-			if bridges[hop] == nil {
-				bridges[hop] = &node{text: hopText(hops[hop])}
-				at.children = append(at.children, bridges[hop])
-			}
-			at = bridges[hop]
-		}
-		at.children = append(at.children, &node{text: text})
-	}
-	for _, n := range t.MemoryNodes {
-		text := n.ID + "  NUMA node " + strconv.Itoa(n.NUMANode)
-		if n.Bytes != nil {
-			text += fmt.Sprintf(", %.0f GiB", float64(*n.Bytes)/(1<<30))
-		}
-		parent := socketNode(n.Socket)
-		parent.children = append(parent.children, &node{text: text})
-	}
-	for _, r := range t.RNICs {
-		place(r.ID, rnicText(r, ownLink(t, hops, topology.HopRNICPCIe, r.ID)), r.Socket)
-	}
-	for _, g := range t.GPUs {
-		place(g.ID, gpuText(g, ownLink(t, hops, topology.HopGPUPCIe, g.ID)), g.Socket)
-	}
-	slices.SortFunc(order, topology.CompareNatural)
 	var roots []*node
-	for _, key := range order {
-		roots = append(roots, sockets[key])
+	for _, s := range picture.Arrange(t).Sockets {
+		root := &node{text: picture.SocketName(s.ID)}
+		for _, m := range s.Memory {
+			root.children = append(root.children, &node{text: joined(m.Node.ID, picture.MemoryFacts(m.Node))})
+		}
+		for _, b := range s.Branches {
+			root.children = append(root.children, branchNodes(b)...)
+		}
+		roots = append(roots, root)
 	}
 	return roots
 }
 
-// linksAbove finds the bridge links between each device and its root complex,
-// the nearest first, from the hops of the paths that end there.
-func linksAbove(t topology.Topology) map[string][]string {
-	chains := map[string][]string{}
-	for _, p := range t.Paths {
-		if _, known := chains[p.RNIC]; !known && strings.HasPrefix(string(p.Class), "mem_") {
-			chains[p.RNIC] = bridgesOf(p)
-		}
+// branchNodes is a switch with what is below it, or the functions of a device.
+func branchNodes(b *picture.Branch) []*node {
+	link := ""
+	if b.Hop != nil {
+		link = linkText(*b.Hop)
 	}
-	for _, p := range t.Paths {
-		if _, known := chains[p.Endpoint]; known || strings.HasPrefix(string(p.Class), "mem_") {
-			continue
+	if len(b.Branches) > 0 {
+		n := &node{text: hopText(*b.Hop)}
+		for _, below := range b.Branches {
+			n.children = append(n.children, branchNodes(below)...)
 		}
-		// The path climbs some of the RNIC's links, then descends to the GPU:
-		// what it did not climb lies above both.
-		above, crossed := chains[p.RNIC], bridgesOf(p)
-		climbed := 0
-		for climbed < len(above) && climbed < len(crossed) && above[climbed] == crossed[climbed] {
-			climbed++
-		}
-		chain := slices.Clone(crossed[climbed:])
-		slices.Reverse(chain)
-		if p.Class == topology.ClassPIX || p.Class == topology.ClassPXB {
-			chain = append(chain, above[climbed:]...)
-		}
-		chains[p.Endpoint] = chain
+		return []*node{n}
 	}
-	return chains
-}
-
-func bridgesOf(p topology.Path) []string {
-	var bridges []string
-	for _, hop := range p.Hops {
-		if strings.HasPrefix(hop, string(topology.HopSwitch)+":") || strings.HasPrefix(hop, string(topology.HopRootPort)+":") {
-			bridges = append(bridges, hop)
-		}
+	var nodes []*node
+	for _, r := range b.RNICs {
+		nodes = append(nodes, &node{text: rnicText(r, link)})
 	}
-	return bridges
-}
-
-// ownLink is the link of a device itself.
-func ownLink(t topology.Topology, hops map[string]topology.Hop, kind topology.HopKind, device string) topology.Hop {
-	if h, ok := hops[topology.HopID(kind, device)]; ok {
-		return h
+	for _, g := range b.GPUs {
+		nodes = append(nodes, &node{text: gpuText(g, link)})
 	}
-	for _, h := range t.Hops { // functions of one card share a link
-		if h.Kind == kind && slices.Contains(h.Members, device) {
-			return h
-		}
-	}
-	return topology.Hop{}
+	return nodes
 }
 
 func hopText(h topology.Hop) string {
@@ -206,46 +137,26 @@ func hopText(h topology.Hop) string {
 // linkText says what a PCIe link should carry, and what it runs at if that is
 // less. "" where nothing is known.
 func linkText(h topology.Hop) string {
-	if h.Trust == topology.TrustNonsense {
-		return "emulated link"
+	full, note := picture.LinkSpeed(h), picture.LinkNote(h)
+	if full != "" && note != "" {
+		return full + " (" + note + ")"
 	}
-	full := speedText(h.ExpectedSpeedGTs, h.ExpectedWidth)
-	now := speedText(h.SpeedGTs, h.Width)
-	switch {
-	case full == "":
-		return now
-	case now == "" || now == full:
-		return full
-	default:
-		return full + " (at rest " + now + ")"
-	}
+	return full + note
 }
 
-func speedText(speedGTs *float64, width *int) string {
-	if speedGTs == nil || width == nil {
-		return ""
-	}
-	return fmt.Sprintf("%g GT/s x%d", *speedGTs, *width)
+func rnicText(r topology.RNIC, link string) string {
+	return withReason(joined(r.ID, picture.RateText(r), r.State, r.PCI, strings.Join(r.Netdevs, ","), link), r.Usable, r.Reason)
 }
 
-func rnicText(r topology.RNIC, link topology.Hop) string {
-	rate := "rate unknown"
-	if r.RateGbps != nil {
-		rate = fmt.Sprintf("%g Gb/s", *r.RateGbps)
-	}
-	text := joined(r.ID, rate, r.LinkLayer, r.State, r.PCI, strings.Join(r.Netdevs, ","), linkText(link))
-	return text + unusable(r.Usable, r.Reason)
+func gpuText(g topology.GPU, link string) string {
+	return withReason(joined(g.ID, picture.GPUName(g), g.PCI, link), g.Usable, g.Reason)
 }
 
-func gpuText(g topology.GPU, link topology.Hop) string {
-	return joined(g.ID, strings.TrimSpace(g.Vendor+" "+g.Model), g.PCI, linkText(link)) + unusable(g.Usable, g.Reason)
-}
-
-func unusable(usable bool, reason string) string {
-	if usable {
-		return ""
+func withReason(text string, usable bool, reason string) string {
+	if why := picture.NotUsable(usable, reason); why != "" {
+		text += "  — " + why
 	}
-	return "  — not usable: " + cmp.Or(reason, "no reason given")
+	return text
 }
 
 // joined puts what is known behind a name.
