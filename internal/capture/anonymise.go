@@ -25,10 +25,11 @@ type anonymiser struct {
 	archive    *Archive
 	identities *identities
 	names      *regexp.Regexp // of the host; nil when it has none to hide
+	scrubbed   map[string]string
 }
 
 func (a *Archive) anonymise(ids *identities, hostNames []string) *anonymiser {
-	n := &anonymiser{&Archive{make(map[string]entry, len(a.entries))}, ids, a.namesToHide(hostNames)}
+	n := &anonymiser{&Archive{make(map[string]entry, len(a.entries))}, ids, a.namesToHide(hostNames), map[string]string{}}
 	for _, name := range slices.SortedFunc(maps.Keys(a.entries), comparePaths) {
 		e := a.entries[name]
 		switch e.kind {
@@ -151,8 +152,22 @@ var (
 
 const uuidLength = 36
 
-// scrub replaces every identifier in a text.
+// scrub replaces every identifier in a text. None reaches over a slash, and the
+// parts of paths come again and again.
 func (n *anonymiser) scrub(text string) string {
+	parts := strings.Split(text, "/")
+	for i, part := range parts {
+		made, ok := n.scrubbed[part]
+		if !ok {
+			made = n.scrubPart(part)
+			n.scrubbed[part] = made
+		}
+		parts[i] = made
+	}
+	return strings.Join(parts, "/")
+}
+
+func (n *anonymiser) scrubPart(text string) string {
 	return identifier.ReplaceAllStringFunc(text, func(found string) string {
 		lower := strings.ToLower(found)
 		made := n.replacement(lower)

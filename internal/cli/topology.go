@@ -1,31 +1,34 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/yuuki/hostping/internal/baseline"
 	"github.com/yuuki/hostping/internal/discover"
+	"github.com/yuuki/hostping/internal/picture"
 	"github.com/yuuki/hostping/internal/report"
 )
 
 func topologyCommand(env Env) *cobra.Command {
-	var (
-		sim      simFlags
-		tree     discover.Options
-		format   string
-		outputTo string
-	)
+	var s shownHost
+	var format, outputTo string
 	cmd := &cobra.Command{
 		Use:   "topology",
 		Short: "Show the RNICs, endpoints, hops and paths of the host",
 		Long: `Show what was discovered: RNICs, GPUs and memory nodes, the PCIe links between
-them, and the distance class of every path. Nothing is probed.`,
+them, and the distance class of every path. Nothing is probed.
+
+--format svg is a picture, dot one for Graphviz, json the whole document.
+--capture saves the files that were read, with addresses, serial numbers and
+names replaced; --sysfs shows the host of such a file anywhere.`,
 		Example: `  hostpingctl topology
   hostpingctl topology --format json --output host.json
+  hostpingctl topology --format svg --output host.svg
+  hostpingctl topology --format dot | dot -Tpdf >host.pdf
+  hostpingctl topology --capture host.capture
+  hostpingctl topology --sysfs host.capture
   hostpingctl topology --sim`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -34,46 +37,74 @@ them, and the distance class of every path. Nothing is probed.`,
 				return err
 			}
 			defer out.close()
-			host, err := shownHost(cmd, sim, tree)
+			host, err := s.read(cmd, env, out)
 			if err != nil {
 				return err
 			}
 			baseline.MarkClose(&host.Topology, baseline.Defaults(host.Topology))
 			return out.write(func(w io.Writer) error {
-				if format == "json" {
+				switch format {
+				case "json":
 					return report.WriteJSON(w, host.Topology)
+				case "dot":
+					return picture.DOT(w, host.Topology, picture.Marks{})
+				case "svg":
+					return picture.SVG(w, host.Topology, picture.Marks{})
+				default:
+					return report.TopologyText(w, host.Topology, host.Findings, out.style(env))
 				}
-				return report.TopologyText(w, host.Topology, host.Findings, out.style(env))
 			})
 		},
 	}
-	sim.addHost(cmd)
-	cmd.Flags().StringVar(&tree.Sysfs, "sysfs", "", "read this tree instead of /sys (then neither /dev nor any library is consulted)")
-	cmd.Flags().StringVar(&tree.Procfs, "procfs", "", "read this tree instead of /proc")
-	cmd.Flags().BoolVar(&tree.SoftwareRNICs, "software-rnics", false, "treat soft-RoCE devices as usable")
-	addOutput(cmd, &format, &outputTo)
+	s.add(cmd)
+	addOutput(cmd, &format, &outputTo, "dot", "svg")
 	return cmd
 }
 
-// shownHost is the simulated host, a host tree's, or this one.
-func shownHost(cmd *cobra.Command, sim simFlags, tree discover.Options) (discover.Host, error) {
-	if sim.wanted() {
-		for _, flag := range []string{"sysfs", "procfs", "software-rnics"} {
+// shownHost is the flags that choose what topology shows.
+type shownHost struct {
+	sim       simFlags
+	tree      treeFlags
+	software  bool
+	memory    memoryNodesFlag
+	captureTo string
+}
+
+func (s *shownHost) add(cmd *cobra.Command) {
+	s.sim.addHost(cmd)
+	s.tree.add(cmd)
+	cmd.Flags().BoolVar(&s.software, "software-rnics", false, "treat soft-RoCE devices as usable")
+	s.memory.add(cmd)
+	cmd.Flags().StringVar(&s.captureTo, "capture", "", "also save the files that were read to this file, anonymised")
+	_ = cmd.MarkFlagFilename("capture")
+}
+
+// read is the simulated host, that of other files, or this one.
+func (s *shownHost) read(cmd *cobra.Command, env Env, out *output) (discover.Host, error) {
+	if s.sim.wanted() {
+		for _, flag := range []string{"sysfs", "procfs", "software-rnics", "memory-nodes", "capture"} {
 			if cmd.Flags().Changed(flag) {
 				return discover.Host{}, usagef("--%s is about a real host, --sim makes one up; use one of them", flag)
 			}
 		}
-		topo, err := sim.topology()
+		topo, err := s.sim.topology()
 		return discover.Host{Topology: topo}, err
 	}
-	host, err := discover.Discover(tree)
-	switch {
-	case errors.Is(err, discover.ErrNoRDMA):
-		return host, environment(fmt.Errorf("%w; --sim shows a simulated host", err))
-	case err != nil && tree.Sysfs != "":
-		return host, usagef("--sysfs %s: %w", quoteOdd(tree.Sysfs), err)
-	case err != nil:
-		return host, environment(err)
+	options, err := s.tree.options()
+	if err != nil {
+		return discover.Host{}, err
 	}
-	return host, nil
+	options.SoftwareRNICs, options.AllMemoryNodes = s.software, s.memory.all()
+	if s.captureTo == "" {
+		return s.tree.discover(options)
+	}
+	if s.captureTo == out.path {
+		return discover.Host{}, usagef("--capture and --output both name %s; give each a file of its own", quoteOdd(out.path))
+	}
+	file, err := openFile("capture", s.captureTo)
+	if err != nil {
+		return discover.Host{}, err
+	}
+	defer file.close()
+	return s.tree.discoverRecorded(options, env, file)
 }

@@ -66,7 +66,7 @@ func TestWrongUsage(t *testing.T) {
 		"seed":                      {"diagnose --sim --seed x", nil, []string{"--seed x", "whole number"}},
 		"seed below 0":              {"diagnose --sim --seed -1", nil, []string{"--seed -1", "whole number"}},
 		"format":                    {"diagnose --sim --format jsno", nil, []string{"--format jsno", "did you mean json?"}},
-		"format of later versions":  {"topology --sim --format dot", nil, []string{"--format dot", "text, json"}},
+		"format of another command": {"topology --sim --format tap", nil, []string{"--format tap", "text, json, dot, svg"}},
 		"mode":                      {"diagnose --sim --mode ilde", nil, []string{"--mode ilde", "did you mean idle?"}},
 		"threshold in percent":      {"diagnose --sim --path-threshold 20", nil, []string{"--path-threshold 20", "0.2"}},
 		"threshold is no number":    {"diagnose --sim --path-threshold nan", nil, []string{"--path-threshold nan", "share"}},

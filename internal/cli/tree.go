@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yuuki/hostping/internal/capture"
+	"github.com/yuuki/hostping/internal/discover"
+)
+
+// treeFlags choose the files that a host is discovered from. Without them
+// they are those of this host.
+type treeFlags struct{ sysfs, procfs string }
+
+func (f *treeFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.sysfs, "sysfs", "", "discover from this folder instead of /sys, or from a file that topology --capture wrote (then neither /dev nor any library is consulted)")
+	cmd.Flags().StringVar(&f.procfs, "procfs", "", "discover from this folder instead of /proc")
+	_ = cmd.MarkFlagFilename("sysfs")
+	_ = cmd.MarkFlagDirname("procfs")
+}
+
+func (f *treeFlags) given() bool { return f.sysfs != "" || f.procfs != "" }
+
+// options are those of discovery.
+func (f *treeFlags) options() (discover.Options, error) {
+	o := discover.Options{Sysfs: f.sysfs, Procfs: f.procfs}
+	if f.sysfs == "" {
+		return o, nil
+	}
+	info, err := os.Stat(f.sysfs)
+	switch {
+	case err != nil:
+		return o, usagef("--sysfs %s cannot be read: %w", quoteOdd(f.sysfs), withoutPath(err))
+	case info.IsDir():
+		return o, nil
+	case !info.Mode().IsRegular():
+		return o, usagef("--sysfs %s is neither a folder nor a file", quoteOdd(f.sysfs))
+	case f.procfs != "":
+		return o, usagef("--procfs %s: the capture %s holds its own; leave --procfs out", quoteOdd(f.procfs), quoteOdd(f.sysfs))
+	}
+	file, err := os.Open(f.sysfs)
+	if err != nil {
+		return o, usagef("--sysfs %s cannot be read: %w", quoteOdd(f.sysfs), withoutPath(err))
+	}
+	defer file.Close()
+	archive, err := capture.Parse(file)
+	if err != nil {
+		return o, usagef("--sysfs %s: %w", quoteOdd(f.sysfs), withoutPath(err))
+	}
+	o.SysFiles, o.ProcFiles = archive.Files("sys"), archive.Files("proc")
+	return o, nil
+}
+
+// discover reads the host. The error has its exit status; where it says that the host
+// has no RDMA device, the rest of the host is there all the same.
+func (f *treeFlags) discover(o discover.Options) (discover.Host, error) {
+	host, err := discover.Discover(o)
+	switch {
+	case errors.Is(err, discover.ErrNoRDMA):
+		return host, environment(fmt.Errorf("%w; --sim shows a simulated host", err))
+	case err != nil && f.sysfs != "":
+		return host, usagef("--sysfs %s: %w", quoteOdd(f.sysfs), err)
+	case err != nil:
+		return host, environment(err)
+	}
+	return host, nil
+}
+
+// discoverRecorded is discover, and writes down what was read.
+func (f *treeFlags) discoverRecorded(o discover.Options, env Env, out *output) (discover.Host, error) {
+	if o.SysFiles == nil {
+		sysfs, err := discover.OpenDir(cmp.Or(o.Sysfs, "/sys"))
+		if err != nil {
+			return discover.Host{}, environment(fmt.Errorf("cannot read sysfs: %w", err))
+		}
+		defer sysfs.Close()
+		o.SysFiles = sysfs
+		if o.Sysfs == "" {
+			o.Procfs, o.Dev = cmp.Or(o.Procfs, "/proc"), "/dev"
+		}
+	}
+	if o.ProcFiles == nil && o.Procfs != "" {
+		if procfs, err := discover.OpenDir(o.Procfs); err == nil {
+			defer procfs.Close()
+			o.ProcFiles = procfs
+		}
+	}
+	recorder := capture.NewRecorder()
+	o.SysFiles = recorder.Record("sys", o.SysFiles)
+	if o.ProcFiles != nil {
+		o.ProcFiles = recorder.Record("proc", o.ProcFiles)
+	}
+	// With and without software RNICs, so that both can be asked of the archive.
+	other := o
+	other.SoftwareRNICs = !o.SoftwareRNICs
+	_, _ = discover.Discover(other)
+	host, failed := f.discover(o)
+
+	archive, err := recorder.Archive()
+	if err != nil {
+		return host, environment(fmt.Errorf("cannot capture this host: %w", err))
+	}
+	names := []string{}
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	archive = archive.Anonymise(names...)
+	comment := fmt.Sprintf("What hostping %s read of a host. Addresses, GUIDs, serial numbers and names are replaced.", env.Build.Version)
+	if err := out.write(func(w io.Writer) error { return archive.Write(w, comment) }); err != nil {
+		return host, err
+	}
+	if failed == nil {
+		fmt.Fprintf(env.Stderr, "%d files and links are in %s, anonymised; look it through before you give it away\n", archive.Len(), quoteOdd(out.path))
+	}
+	return host, failed
+}
