@@ -39,8 +39,9 @@ type Env struct {
 
 // LiveOptions is what flags say about a live host; it has the fields of live.Options.
 type LiveOptions struct {
-	SoftwareRNICs bool
-	Idle          monitor.Thresholds
+	SoftwareRNICs  bool
+	AllMemoryNodes bool
+	Idle           monitor.Thresholds
 }
 
 // exitError carries an exit status. Without an error nothing is left to say.

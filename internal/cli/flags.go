@@ -99,6 +99,7 @@ type hostFlags struct {
 	sim               simFlags
 	baseline          baselineFlag // added by the commands that judge
 	softwareRNICs     bool
+	memoryNodes       memoryNodesFlag
 	rnicIdleThreshold float64
 }
 
@@ -107,6 +108,7 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	f.sim.addPhysics(cmd)
 	f.thresholdFlags.add(cmd)
 	cmd.Flags().BoolVar(&f.softwareRNICs, "software-rnics", false, "probe soft-RoCE devices too")
+	f.memoryNodes.add(cmd)
 	cmd.Flags().Var(newShare(&f.rnicIdleThreshold, monitor.DefaultThresholds().RNIC), "rnic-idle-threshold", "share of line rate below which an RNIC is idle")
 }
 
@@ -132,9 +134,12 @@ func (f *hostFlags) openHost(ctx context.Context, cmd *cobra.Command, env Env) (
 	limits := monitor.DefaultThresholds()
 	limits.RNIC = f.rnicIdleThreshold
 	if f.sim.wanted() {
+		if f.memoryNodes.all() {
+			return run.Host{}, usagef("--memory-nodes all is about a real host, --sim makes one up; use one of them")
+		}
 		return f.sim.open(limits)
 	}
-	host, err := env.Live(ctx, LiveOptions{SoftwareRNICs: f.softwareRNICs, Idle: limits})
+	host, err := env.Live(ctx, LiveOptions{SoftwareRNICs: f.softwareRNICs, AllMemoryNodes: f.memoryNodes.all(), Idle: limits})
 	if errors.Is(err, discover.ErrNoRDMA) {
 		err = fmt.Errorf("%w; --sim diagnoses a simulated host", err)
 	}

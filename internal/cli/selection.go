@@ -31,7 +31,7 @@ func (f *hostFlags) deviceNames(names func(topology.Topology) []string) []string
 		}
 		return names(topo)
 	}
-	host, err := discover.Discover(discover.Options{SoftwareRNICs: f.softwareRNICs})
+	host, err := discover.Discover(discover.Options{SoftwareRNICs: f.softwareRNICs, AllMemoryNodes: f.memoryNodes.all()})
 	if err != nil {
 		return nil
 	}

@@ -27,8 +27,9 @@ const (
 
 // Options is what the operator says about a live host.
 type Options struct {
-	SoftwareRNICs bool // probe soft-RoCE devices too
-	Idle          monitor.Thresholds
+	SoftwareRNICs  bool // probe soft-RoCE devices too
+	AllMemoryNodes bool // make endpoints of NUMA nodes that are memory alone
+	Idle           monitor.Thresholds
 }
 
 // Open discovers the host and readies its prober; it probes nothing. The
@@ -37,7 +38,7 @@ func Open(_ context.Context, opts Options) (run.Host, error) {
 	if err := native.Check(); err != nil {
 		return run.Host{}, err
 	}
-	where := discover.Options{SoftwareRNICs: opts.SoftwareRNICs}
+	where := discover.Options{SoftwareRNICs: opts.SoftwareRNICs, AllMemoryNodes: opts.AllMemoryNodes}
 	found, err := discover.Discover(where)
 	if err != nil {
 		return run.Host{}, err
