@@ -63,6 +63,8 @@ func TestWrongUsage(t *testing.T) {
 		"busy share":                {"diagnose --sim --busy rnic0=2", nil, []string{"share", "0 to 1"}},
 		"busy share is empty":       {"diagnose --sim --busy rnic0=", nil, []string{"share", "0 to 1"}},
 		"noise":                     {"diagnose --sim --noise tipical", nil, []string{"--noise tipical", "did you mean typical?"}},
+		"memory nodes":              {"topology --memory-nodes al", nil, []string{"--memory-nodes al", "did you mean all?"}},
+		"memory nodes of sim":       {"diagnose --sim --memory-nodes all", nil, []string{"--memory-nodes", "--sim", "one of them"}},
 		"seed":                      {"diagnose --sim --seed x", nil, []string{"--seed x", "whole number"}},
 		"seed below 0":              {"diagnose --sim --seed -1", nil, []string{"--seed -1", "whole number"}},
 		"format":                    {"diagnose --sim --format jsno", nil, []string{"--format jsno", "did you mean json?"}},

@@ -2,6 +2,7 @@ package discover
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -32,6 +33,11 @@ func TestParsers(t *testing.T) {
 	state := func(s string) string { v, err := parseState(s); return shown(&v, err) }
 	id := func(s string) string { v, err := parseHexID(s); return shown(&v, err) }
 	cpus := func(s string) string { v, err := parseCPUList(s); return shown(&v, err) }
+	physical := func(s string) string { v, err := parsePhysState(s); return shown(&v, err) }
+	up := func(s string) string { return shown(parseInterfaceUp(s)) }
+	distances := func(s string) string { v, err := parseDistances(s); return shown(&v, err) }
+	memlock := func(s string) string { return shown(parseMemlock(s), nil) }
+	lock := func(s string) string { v := mayLock(s); return shown(&v, nil) }
 
 	tests := []struct {
 		name  string
@@ -76,6 +82,22 @@ func TestParsers(t *testing.T) {
 		{"package", pkg, "84", "84"},
 		{"package unknown", pkg, "-1", "unknown"},
 		{"package beyond an integer", pkg, "99999999999", "error"},
+		{"physical state", physical, "5: LinkUp", "LinkUp"},
+		{"physical state of two words", physical, "7: Phy Test", "Phy Test"},
+		{"physical state that the kernel does not know", physical, "9: <unknown>", ""},
+		{"physical state without number", physical, "LinkUp", "error"},
+		{"interface up", up, "0x1003", "true"},
+		{"interface down", up, "0x1002", "false"},
+		{"interface flags in words", up, "UP", "error"},
+		{"distances", distances, "10 21", "[10 21]"},
+		{"distance 0", distances, "10 0", "error"},
+		{"distance in words", distances, "near", "error"},
+		{"memlock limit", memlock, "Max open files 1 1 files\nMax locked memory         65536   65536   bytes", "65536"},
+		{"memlock unlimited", memlock, "Max locked memory         unlimited   unlimited   bytes", "unknown"},
+		{"memlock not there", memlock, "Max open files 1 1 files", "unknown"},
+		{"capable of locking", lock, "Name:\tx\nCapEff:\t0000000000004000", "true"},
+		{"incapable of locking", lock, "CapEff:\t000001ffffffbfff", "false"},
+		{"capabilities unknown", lock, "Name:\tx", "false"},
 		{"id", id, "0x15B3", "15b3"},
 		{"id without 0x", id, "15b3", "error"},
 		{"id empty", id, "0x", "error"},
@@ -143,6 +165,81 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
+// extended puts a chain of extended capabilities into configuration space:
+// pairs of an id and a control register, each at the next multiple of 0x40.
+func extended(space []byte, pairs ...uint16) []byte {
+	at := 0x100
+	for i := 0; i < len(pairs); i += 2 {
+		header := uint32(pairs[i]) | 1<<16
+		if i+2 < len(pairs) {
+			header |= uint32(at+0x40) << 20
+		}
+		binary.LittleEndian.PutUint32(space[at:], header)
+		binary.LittleEndian.PutUint16(space[at+6:], pairs[i+1])
+		at += 0x40
+	}
+	return space
+}
+
+func TestExtendedCapabilities(t *testing.T) {
+	// express is configuration space of this size with a PCI Express capability.
+	express := func(size int) []byte {
+		s := make([]byte, size)
+		s[0x06], s[0x34], s[0x40] = 1<<4, 0x40, 0x10
+		return s
+	}
+	const acs, ats, aer = 0x0d, 0x0f, 0x01
+	loop := extended(express(4096), aer, 0)
+	binary.LittleEndian.PutUint32(loop[0x100:], aer|1<<16|0x100<<20)
+	beyond := extended(express(4096), aer, 0)
+	binary.LittleEndian.PutUint32(beyond[0x100:], aer|1<<16|0xffc<<20)
+	gone := extended(express(4096))
+	copy(gone[0x100:], []byte{0xff, 0xff, 0xff, 0xff})
+	tests := []struct {
+		name                  string
+		space                 []byte
+		redirects, translates string
+	}{
+		{"request redirect on", extended(express(4096), acs, 1<<2), "true", "unknown"},
+		{"all of ACS on", extended(express(4096), acs, 0x1d), "true", "unknown"},
+		{"source validation alone does not redirect", extended(express(4096), acs, 1), "false", "unknown"},
+		{"completion redirect alone does not redirect", extended(express(4096), acs, 1<<3), "false", "unknown"},
+		{"behind another capability", extended(express(4096), aer, 0, acs, 1<<2, ats, 0), "true", "false"},
+		{"ATS on", extended(express(4096), ats, 1<<15), "false", "true"},
+		{"ATS off", extended(express(4096), ats, 0x1f), "false", "false"},
+		{"empty list", express(4096), "false", "unknown"},
+		{"no extended space", express(256), "unknown", "unknown"},
+		{"cut in the header", express(0x104), "unknown", "unknown"},
+		{"list runs in a circle", loop, "unknown", "unknown"},
+		{"list leads beyond the end", beyond, "unknown", "unknown"},
+		{"device that is gone", gone, "unknown", "unknown"},
+		{"no PCI Express function", extended(make([]byte, 4096), acs, 1<<2), "unknown", "unknown"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := parseConfig(tt.space)
+			assert.Equal(t, tt.redirects, shown(c.redirectsPeers, nil), "ACS")
+			assert.Equal(t, tt.translates, shown(c.translates, nil), "ATS")
+			assert.False(t, c.cut)
+		})
+	}
+	assert.True(t, parseConfig(express(4096)[:64]).cut)
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte{0x06: 1 << 4, 0x34: 0x40, 0x40: 0x10, 0x41: 0, 0x48: 0xff, 0x49: 0xff, 0x103: 0x14, 0x100: 0x0d, 0x145: 0})
+	f.Add(bytes.Repeat([]byte{0xff}, 300))
+	f.Fuzz(func(t *testing.T, space []byte) {
+		c := parseConfig(space)
+		if c.express != nil && (c.express.kind == "" || c.express.maxPayload < 128 || c.express.maxReadRequest > 16384) {
+			t.Errorf("%+v", *c.express)
+		}
+		if c.express == nil && (c.redirectsPeers != nil || c.translates != nil) || c.cut && c.express != nil {
+			t.Errorf("%+v", c)
+		}
+	})
+}
+
 func FuzzParsers(f *testing.F) {
 	f.Add("16.0 GT/s PCIe")
 	f.Add("0-3,8-11")
@@ -177,5 +274,17 @@ func FuzzParsers(f *testing.F) {
 		_, _ = parsePhysState(text)
 		_, _ = parseInterfaceUp(text)
 		_ = usableGID(text)
+		if figures, err := parseDistances(text); err == nil {
+			for _, figure := range figures {
+				assert.True(t, figure > 0 && figure < 256)
+			}
+		}
+		if limit := parseMemlock(text); limit != nil {
+			assert.GreaterOrEqual(t, *limit, int64(0))
+		}
+		_ = mayLock(text)
+		if name, err := identifier(text); err == nil {
+			assert.NotContains(t, name, "/")
+		}
 	})
 }
