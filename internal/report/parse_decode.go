@@ -118,21 +118,24 @@ func (d *decoder) object(v reflect.Value) error {
 		if !ok {
 			break // the closing brace
 		}
-		field := fieldOf(v.Type(), key)
+		field, place := fieldOf(v.Type(), key), key
+		if strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+			place = strconv.Quote(key) // a stranger's
+		}
 		if field >= 0 && seen&(1<<field) != 0 || others[key] {
-			return bad(key, "is given twice")
+			return bad(place, "is given twice")
 		}
 		if field < 0 {
 			others[key] = true
 			var skipped json.RawMessage
 			if err := d.tokens.Decode(&skipped); err != nil {
-				return at(key, d.malformed(err))
+				return at(place, d.malformed(err))
 			}
 			continue
 		}
 		seen |= 1 << field
 		if err := d.value(v.Field(field)); err != nil {
-			return at(key, err)
+			return at(place, err)
 		}
 	}
 	for i := range v.NumField() {

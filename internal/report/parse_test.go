@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/yuuki/hostping/internal/analyzer"
+	"github.com/yuuki/hostping/internal/probe"
 	"github.com/yuuki/hostping/internal/report"
 )
 
@@ -183,6 +184,7 @@ func TestParseRefusesWhatIsNoDocument(t *testing.T) {
 		"key given twice":      {replaced(`"mode": "idle"`, `"mode": "idle", "mode": "busy"`), "run.mode: is given twice"},
 		"list given twice":     {replaced(`"hops": [`, `"hops": [], "hops": [`), "hops: is given twice"},
 		"stranger given twice": {replaced(`"mode": "idle"`, `"mode": "idle", "x": 1, "x": 2`), "run.x: is given twice"},
+		"newline in a key":     {"{\"\\n\"", `"\n": ends here`},
 		"key in capitals":      {replaced(`"mode": "idle"`, `"Mode": "idle"`), "run.mode: is missing"},
 		"comment":              {replaced(`"mode": "idle"`, `"mode": /* ? */ "idle"`), "run.mode: is no JSON at byte"},
 		"single quotes":        {replaced(`"mode": "idle"`, `"mode": 'idle'`), "run.mode: is no JSON at byte"},
@@ -246,9 +248,20 @@ func TestParseWantsEveryPathAccountedFor(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"healthy", "faulty", "interrupted", "unusable_rnic", "nothing_measured"} {
-		f.Add(document(f, cases()[name]))
+	// Small documents, or the fuzzer spends its time on making them smaller.
+	small := func(change func(*report.Input)) {
+		in := inputOf(hostOf(1, 1, 0))
+		change(&in)
+		var compact bytes.Buffer
+		require.NoError(f, json.Compact(&compact, document(f, in)))
+		f.Add(compact.Bytes())
 	}
+	small(func(*report.Input) {})
+	small(func(in *report.Input) { slow(in, "mlx5_0") })
+	small(func(in *report.Input) { leaveOut(in, "excluded", of("*", "*")) })
+	small(func(in *report.Input) {
+		unread(in, of("*", "*"), probe.Failure{Reason: probe.ReasonDeadline, Detail: "10 s"})
+	})
 	f.Add([]byte(`{"schema": "hostping.report/v1"`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		r, err := report.Parse(doc)
