@@ -81,6 +81,9 @@ func (n *anonymiser) content(name, text string) string {
 		return kernelSettings(text)
 	case name == "proc/self/status":
 		return strings.Join(capabilityLine.FindAllString(text, -1), "")
+	case name == "proc/cpuinfo": // one CPU is as the others, and its clock is never the same
+		first, _, _ := strings.Cut(text, "\n\n")
+		text = cpuClock.ReplaceAllString(strings.TrimSuffix(first, "\n")+"\n", "")
 	case identityFile.MatchString(base):
 		return n.identity(text)
 	case strings.Contains(base, "ver"): // firmware versions look like addresses
@@ -103,6 +106,7 @@ var (
 	// identityFile are the files that hold one identifier of whatever form.
 	identityFile = regexp.MustCompile(`^(?:.*serial.*|.*uuid|.*asset_tag|.*guid|unique_id|phys_(?:switch|port)_id|hostname|nodename|address)$`)
 	serialLine   = regexp.MustCompile(`(?i)\bserial[^:=\n]*[:=][ \t]*(\S+)`)
+	cpuClock = regexp.MustCompile(`(?m)^(?:cpu MHz|bogomips|BogoMIPS)\s*:.*\n`)
 	// capabilityLine is all that a process's status says about its host.
 	capabilityLine = regexp.MustCompile(`(?m)^Cap\w+:.*\n`)
 	// kernelSetting are the kernel's parameters that bear on PCIe, memory and CPUs.

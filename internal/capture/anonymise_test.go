@@ -60,6 +60,8 @@ func TestAnonymise(t *testing.T) {
 		"CPU mask":                     {"local_cpus", "00000000,0000ffff,ffffffff\n", ""},
 		"junk":                         {"vendor", "\x00\x01secret\xff", "\xff\xff\xff\xff\xff\xff\xff\xff\xff"},
 		"kernel command line":          {"cmdline", "BOOT_IMAGE=/vmlinuz root=UUID=4c4c4544-0042-3510-8053-b4c04f4e3132 ip=192.0.2.6::gw iommu=pt intel_iommu=on pci=realloc user=bob\n", "iommu=pt intel_iommu=on pci=realloc\n"},
+		"CPUs":                         {"cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu MHz\t\t: 800.123\nmodel\t\t: 143\n\nprocessor\t: 1\nvendor_id", "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 143\n"},
+		"process":                      {"self/status", "Name:\thostpingctl\nPid:\t123\nCapEff:\t000001ffffffffff\n", "CapEff:\t000001ffffffffff\n"},
 		"host's name":                  {"motd", "GPU17 is gpu17.example.org, not gpu171\n", "host is host.example.org, not gpu171\n"},
 		"identity among known numbers": {"note", "206141652992\n", ""},
 	}
@@ -68,9 +70,9 @@ func TestAnonymise(t *testing.T) {
 			if tt.want == "" {
 				tt.want = tt.text
 			}
-			got := anonymised(map[string]string{"sys/x/" + tt.file: tt.text}, "gpu17")
+			got := anonymised(map[string]string{"proc/" + tt.file: tt.text}, "gpu17")
 			require.Len(t, got, 1)
-			assert.Equal(t, tt.want, got["sys/x/"+tt.file].text)
+			assert.Equal(t, tt.want, got["proc/"+tt.file].text)
 		})
 	}
 }

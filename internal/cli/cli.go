@@ -39,6 +39,7 @@ type Env struct {
 
 // LiveOptions is what flags say about a live host; it has the fields of live.Options.
 type LiveOptions struct {
+	Sysfs, Procfs  string // read instead of /sys and /proc by discovery; "" for these
 	SoftwareRNICs  bool
 	AllMemoryNodes bool
 	Idle           monitor.Thresholds

@@ -22,6 +22,7 @@ import (
 type simFlags struct {
 	sim          bool
 	topologyFile string
+	tree         treeFlags // of the host to simulate; without --sim of the one to run on
 	faults       []string
 	busy         []string
 	seed         uint64
@@ -33,6 +34,7 @@ func (f *simFlags) addHost(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.sim, "sim", false, "simulate a host: that of Fig. 2 of the NSDI'23 paper, 4 RNICs and 8 GPUs on two sockets")
 	cmd.Flags().StringVar(&f.topologyFile, "sim-topology", "", "simulate the host of this hostping.topology/v1 file (implies --sim)")
 	_ = cmd.MarkFlagFilename("sim-topology", "json")
+	f.tree.add(cmd)
 }
 
 // addPhysics adds the flags that change what happens on it.
@@ -52,9 +54,12 @@ func (f *simFlags) addPhysics(cmd *cobra.Command) {
 
 func (f *simFlags) wanted() bool { return f.sim || f.topologyFile != "" }
 
-// check refuses flags that only a simulated host can obey.
+// check refuses flags that the host which was chosen cannot obey.
 func (f *simFlags) check(cmd *cobra.Command) error {
-	if f.wanted() {
+	switch {
+	case f.wanted() && f.tree.sysfs == "":
+		return f.tree.refuse(cmd, "procfs", "memory-nodes")
+	case f.wanted():
 		return nil
 	}
 	for _, name := range []string{"fault", "busy", "seed", "noise"} {
@@ -71,7 +76,17 @@ const topologyFileLimit = 16 << 20
 
 // topology reads the simulated host.
 func (f *simFlags) topology() (topology.Topology, error) {
-	if f.topologyFile == "" {
+	switch {
+	case f.topologyFile != "" && f.tree.sysfs != "":
+		return topology.Topology{}, usagef("--sim-topology and --sysfs name a host each; use one of them")
+	case f.tree.sysfs != "":
+		options, err := f.tree.options()
+		if err != nil {
+			return topology.Topology{}, err
+		}
+		host, err := f.tree.discover(options)
+		return host.Topology, err
+	case f.topologyFile == "":
 		return sim.Fig2(), nil
 	}
 	file, err := os.Open(f.topologyFile)
@@ -98,8 +113,6 @@ type hostFlags struct {
 	thresholdFlags
 	sim               simFlags
 	baseline          baselineFlag // added by the commands that judge
-	softwareRNICs     bool
-	memoryNodes       memoryNodesFlag
 	rnicIdleThreshold float64
 }
 
@@ -107,8 +120,6 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	f.sim.addHost(cmd)
 	f.sim.addPhysics(cmd)
 	f.thresholdFlags.add(cmd)
-	cmd.Flags().BoolVar(&f.softwareRNICs, "software-rnics", false, "probe soft-RoCE devices too")
-	f.memoryNodes.add(cmd)
 	cmd.Flags().Var(newShare(&f.rnicIdleThreshold, monitor.DefaultThresholds().RNIC), "rnic-idle-threshold", "share of line rate below which an RNIC is idle")
 }
 
@@ -134,12 +145,18 @@ func (f *hostFlags) openHost(ctx context.Context, cmd *cobra.Command, env Env) (
 	limits := monitor.DefaultThresholds()
 	limits.RNIC = f.rnicIdleThreshold
 	if f.sim.wanted() {
-		if f.memoryNodes.all() {
-			return run.Host{}, usagef("--memory-nodes all is about a real host, --sim makes one up; use one of them")
-		}
 		return f.sim.open(limits)
 	}
-	host, err := env.Live(ctx, LiveOptions{SoftwareRNICs: f.softwareRNICs, AllMemoryNodes: f.memoryNodes.all(), Idle: limits})
+	tree, err := f.sim.tree.options()
+	switch {
+	case err != nil:
+		return run.Host{}, err
+	case tree.SysFiles != nil:
+		return run.Host{}, usagef("--sysfs %s is the capture of a host, which cannot be probed: add --sim to simulate it, or see \"hostpingctl topology --sysfs\"", quoteOdd(f.sim.tree.sysfs))
+	}
+	host, err := env.Live(ctx, LiveOptions{
+		Sysfs: tree.Sysfs, Procfs: tree.Procfs, SoftwareRNICs: tree.SoftwareRNICs, AllMemoryNodes: tree.AllMemoryNodes, Idle: limits,
+	})
 	if errors.Is(err, discover.ErrNoRDMA) {
 		err = fmt.Errorf("%w; --sim diagnoses a simulated host", err)
 	}

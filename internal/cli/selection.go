@@ -31,7 +31,11 @@ func (f *hostFlags) deviceNames(names func(topology.Topology) []string) []string
 		}
 		return names(topo)
 	}
-	host, err := discover.Discover(discover.Options{SoftwareRNICs: f.softwareRNICs, AllMemoryNodes: f.memoryNodes.all()})
+	options, err := f.sim.tree.options()
+	if err != nil {
+		return nil
+	}
+	host, err := discover.Discover(options)
 	if err != nil {
 		return nil
 	}

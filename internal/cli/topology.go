@@ -64,17 +64,11 @@ names replaced; --sysfs shows the host of such a file anywhere.`,
 // shownHost is the flags that choose what topology shows.
 type shownHost struct {
 	sim       simFlags
-	tree      treeFlags
-	software  bool
-	memory    memoryNodesFlag
 	captureTo string
 }
 
 func (s *shownHost) add(cmd *cobra.Command) {
 	s.sim.addHost(cmd)
-	s.tree.add(cmd)
-	cmd.Flags().BoolVar(&s.software, "software-rnics", false, "treat soft-RoCE devices as usable")
-	s.memory.add(cmd)
 	cmd.Flags().StringVar(&s.captureTo, "capture", "", "also save the files that were read to this file, anonymised")
 	_ = cmd.MarkFlagFilename("capture")
 }
@@ -82,21 +76,19 @@ func (s *shownHost) add(cmd *cobra.Command) {
 // read is the simulated host, that of other files, or this one.
 func (s *shownHost) read(cmd *cobra.Command, env Env, out *output) (discover.Host, error) {
 	if s.sim.wanted() {
-		for _, flag := range []string{"sysfs", "procfs", "software-rnics", "memory-nodes", "capture"} {
-			if cmd.Flags().Changed(flag) {
-				return discover.Host{}, usagef("--%s is about a real host, --sim makes one up; use one of them", flag)
-			}
+		if err := s.sim.tree.refuse(cmd, "sysfs", "procfs", "software-rnics", "memory-nodes", "capture"); err != nil {
+			return discover.Host{}, err
 		}
 		topo, err := s.sim.topology()
 		return discover.Host{Topology: topo}, err
 	}
-	options, err := s.tree.options()
+	tree := &s.sim.tree
+	options, err := tree.options()
 	if err != nil {
 		return discover.Host{}, err
 	}
-	options.SoftwareRNICs, options.AllMemoryNodes = s.software, s.memory.all()
 	if s.captureTo == "" {
-		return s.tree.discover(options)
+		return tree.discover(options)
 	}
 	if s.captureTo == out.path {
 		return discover.Host{}, usagef("--capture and --output both name %s; give each a file of its own", quoteOdd(out.path))
@@ -106,5 +98,5 @@ func (s *shownHost) read(cmd *cobra.Command, env Env, out *output) (discover.Hos
 		return discover.Host{}, err
 	}
 	defer file.close()
-	return s.tree.discoverRecorded(options, env, file)
+	return tree.discoverRecorded(options, env, file)
 }

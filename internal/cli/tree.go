@@ -13,22 +13,39 @@ import (
 	"github.com/yuuki/hostping/internal/discover"
 )
 
-// treeFlags choose the files that a host is discovered from. Without them
-// they are those of this host.
-type treeFlags struct{ sysfs, procfs string }
+// treeFlags say how a real host is discovered, and from which files: without --sysfs
+// from those of this host.
+type treeFlags struct {
+	sysfs, procfs string
+	softwareRNICs bool
+	memoryNodes   memoryNodesFlag
+}
 
 func (f *treeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.sysfs, "sysfs", "", "discover from this folder instead of /sys, or from a file that topology --capture wrote (then neither /dev nor any library is consulted)")
 	cmd.Flags().StringVar(&f.procfs, "procfs", "", "discover from this folder instead of /proc")
 	_ = cmd.MarkFlagFilename("sysfs")
 	_ = cmd.MarkFlagDirname("procfs")
+	cmd.Flags().BoolVar(&f.softwareRNICs, "software-rnics", false, "treat soft-RoCE devices as usable")
+	f.memoryNodes.add(cmd)
 }
 
-func (f *treeFlags) given() bool { return f.sysfs != "" || f.procfs != "" }
+// refuse refuses those of the flags that were given, in a command where only
+// a made-up host is shown.
+func (f *treeFlags) refuse(cmd *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			return usagef("--%s is about a real host, --sim makes one up; use one of them", name)
+		}
+	}
+	return nil
+}
 
 // options are those of discovery.
 func (f *treeFlags) options() (discover.Options, error) {
-	o := discover.Options{Sysfs: f.sysfs, Procfs: f.procfs}
+	o := discover.Options{
+		Sysfs: f.sysfs, Procfs: f.procfs, SoftwareRNICs: f.softwareRNICs, AllMemoryNodes: f.memoryNodes.all(),
+	}
 	if f.sysfs == "" {
 		return o, nil
 	}
@@ -99,6 +116,7 @@ func (f *treeFlags) discoverRecorded(o discover.Options, env Env, out *output) (
 	other := o
 	other.SoftwareRNICs = !o.SoftwareRNICs
 	_, _ = discover.Discover(other)
+	_ = discover.Platform(o)
 	host, failed := f.discover(o)
 
 	archive, err := recorder.Archive()
@@ -114,7 +132,10 @@ func (f *treeFlags) discoverRecorded(o discover.Options, env Env, out *output) (
 	if err := out.write(func(w io.Writer) error { return archive.Write(w, comment) }); err != nil {
 		return host, err
 	}
-	if failed == nil {
+	switch {
+	case errors.Is(failed, discover.ErrNoRDMA): // the very host that somebody else should look at
+		return host, environment(fmt.Errorf("%w; what was read is in %s", failed, quoteOdd(out.path)))
+	case failed == nil:
 		fmt.Fprintf(env.Stderr, "%d files and links are in %s, anonymised; look it through before you give it away\n", archive.Len(), quoteOdd(out.path))
 	}
 	return host, failed

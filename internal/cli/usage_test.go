@@ -35,7 +35,7 @@ func TestWrongUsage(t *testing.T) {
 		"command like no other":     {"frobnicate", nil, []string{`unknown command "frobnicate"`, "diagnose, explain, faults", "topology"}},
 		"unknown flag":              {"diagnose --sim --falt rnic_pcie:rnic0", nil, []string{"unknown flag --falt", "did you mean --fault?"}},
 		"flag like no other":        {"diagnose --wombat", nil, []string{"unknown flag --wombat", "hostpingctl diagnose --help"}},
-		"flag of another command":   {"diagnose --sysfs /x", nil, []string{"unknown flag --sysfs", "hostpingctl topology"}},
+		"flag of another command":   {"diagnose --capture /x", nil, []string{"unknown flag --capture", "hostpingctl topology"}},
 		"unknown short flag":        {"diagnose -x", nil, []string{"unknown flag -x", "--help"}},
 		"unknown flag of the root":  {"--wombat", nil, []string{"unknown flag --wombat"}},
 		"flag without a value":      {"diagnose --sim --fault", nil, []string{"--fault needs a value", "KIND:TARGET"}},

@@ -27,8 +27,9 @@ const (
 
 // Options is what the operator says about a live host.
 type Options struct {
-	SoftwareRNICs  bool // probe soft-RoCE devices too
-	AllMemoryNodes bool // make endpoints of NUMA nodes that are memory alone
+	Sysfs, Procfs  string // read instead of /sys and /proc by discovery; "" for these
+	SoftwareRNICs  bool   // probe soft-RoCE devices too
+	AllMemoryNodes bool   // make endpoints of NUMA nodes that are memory alone
 	Idle           monitor.Thresholds
 }
 
@@ -38,7 +39,7 @@ func Open(_ context.Context, opts Options) (run.Host, error) {
 	if err := native.Check(); err != nil {
 		return run.Host{}, err
 	}
-	where := discover.Options{SoftwareRNICs: opts.SoftwareRNICs, AllMemoryNodes: opts.AllMemoryNodes}
+	where := discover.Options{Sysfs: opts.Sysfs, Procfs: opts.Procfs, SoftwareRNICs: opts.SoftwareRNICs, AllMemoryNodes: opts.AllMemoryNodes}
 	found, err := discover.Discover(where)
 	if err != nil {
 		return run.Host{}, err
