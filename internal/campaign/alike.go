@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/yuuki/hostping/internal/analyzer"
-	"github.com/yuuki/hostping/internal/diagnosis"
 	"github.com/yuuki/hostping/internal/engine"
 	"github.com/yuuki/hostping/internal/probe"
 	"github.com/yuuki/hostping/internal/sim"
@@ -30,9 +29,13 @@ func explain(causes ...cause) explanation {
 
 // look is what a run sees of a host when there is no noise: of each path of
 // its plan the bandwidth, on idle runs the latency too. An RNIC in service is
-// only compared with itself, so of its paths only their shares of its
-// fastest one can be seen.
-type look struct{ gbps, us []float64 }
+// only compared with itself, and so are paths of which no figure is
+// known: of these only their shares of the RNIC's fastest one can be seen, and
+// whether the RNIC had to pause its senders.
+type look struct {
+	gbps, us []float64
+	paused   string // the RNICs that did, joined
+}
 
 // within reports whether two figures differ by less than the threshold.
 func within(a, b float64) bool { return min(a, b) >= (1-threshold())*max(a, b) }
@@ -45,6 +48,9 @@ func threshold() float64 { return analyzer.DefaultThresholds().Path }
 // when compared with the healthy host. (Without the latter a fault too slight to
 // be one, on links that all good paths cross, would "explain" any single slow path.)
 func (l look) alike(other, healthy look) bool {
+	if l.paused != other.paused {
+		return false
+	}
 	for i := range l.gbps {
 		if !within(l.gbps[i], other.gbps[i]) || within(l.gbps[i], healthy.gbps[i]) != within(other.gbps[i], healthy.gbps[i]) {
 			return false
@@ -80,7 +86,10 @@ func (l look) excuses(other, healthy look) bool {
 // and is roughly how both faults together look; exactly so for links and
 // RNICs of an idle host, where the narrowest part decides.
 func (l look) and(other look) look {
-	both := look{gbps: make([]float64, len(l.gbps)), us: make([]float64, len(l.us))}
+	both := look{gbps: make([]float64, len(l.gbps)), us: make([]float64, len(l.us)), paused: l.paused}
+	if len(other.paused) > len(l.paused) {
+		both.paused = other.paused
+	}
 	for i := range l.gbps {
 		both.gbps[i] = min(l.gbps[i], other.gbps[i])
 	}
@@ -183,27 +192,49 @@ func (g *gallery) look(faults ...sim.Fault) (look, error) {
 	if err != nil {
 		return look{}, err
 	}
-	l := look{gbps: make([]float64, len(steps))}
+	l := look{gbps: make([]float64, len(steps)), paused: pausing(simulated)}
 	for i, o := range outcomes {
 		l.gbps[i] = o.Reads[0].BandwidthGbps
 		if g.mode == engine.ModeIdle { // under load latencies say nothing
 			l.us = append(l.us, o.Reads[0].Latency.P50Us)
 		}
 	}
-	for _, b := range g.busy {
-		fastest := math.Inf(-1)
-		for i, o := range outcomes {
-			if o.Path.RNIC == b.RNIC {
-				fastest = max(fastest, l.gbps[i])
-			}
-		}
-		for i, o := range outcomes {
-			if o.Path.RNIC == b.RNIC {
-				l.gbps[i] /= fastest
-			}
+	g.compareOwn(l)
+	return l, nil
+}
+
+// pausing names the RNICs whose pauses pass the trigger.
+func pausing(simulated *sim.Host) string {
+	var names []string
+	for _, c := range simulated.Congestion() {
+		if c.PauseRatio != nil && *c.PauseRatio > analyzer.DefaultThresholds().Pause {
+			names = append(names, c.RNIC)
 		}
 	}
-	return l, nil
+	return strings.Join(names, " ")
+}
+
+// compareOwn replaces what can only be compared with itself.
+func (g *gallery) compareOwn(l look) {
+	steps := g.host.plans[g.mode].Steps
+	fastest := map[string]float64{}
+	own := make([]bool, len(steps))
+	for i, step := range steps {
+		path := step.Request.Path
+		expected := g.host.baselines[path.Key()]
+		serving := slices.ContainsFunc(g.busy, func(b sim.Busy) bool { return b.RNIC == path.RNIC })
+		if own[i] = serving || expected.BandwidthGbps == nil; own[i] {
+			fastest[path.RNIC] = max(fastest[path.RNIC], l.gbps[i])
+		}
+		if l.us != nil && expected.LatencyUs == nil && expected.LatencyAboveCloseUs == nil {
+			l.us[i] = 1
+		}
+	}
+	for i, step := range steps {
+		if own[i] {
+			l.gbps[i] /= fastest[step.Request.Path.RNIC]
+		}
+	}
 }
 
 // contented is a judge that wants no second read.
@@ -219,6 +250,7 @@ type view struct {
 	truth explanation // the faults themselves
 	// edge: some path is so close to the threshold that noise decides its verdict.
 	edge bool
+	busy bool // seen under load
 }
 
 // edgeShare is how close to the threshold that is, as a share of the healthy
@@ -266,40 +298,16 @@ func (g *gallery) search(truth []sim.Fault) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := view{truth: explain(causes...), edge: seen.onEdge(g.healthy)}
+	v := view{truth: explain(causes...), busy: g.mode == engine.ModeBusy, edge: seen.onEdge(g.healthy)}
 	if seen.alike(g.healthy, g.healthy) {
 		v.right = []explanation{{}}
 	} else {
-		v.right, err = g.searchAll(truth, seen)
+		v.right, err = g.searchFor(truth, seen)
 	}
 	return v, err
 }
 
-// searchAll finds the explanations of what differs from a healthy host.
-func (g *gallery) searchAll(truth []sim.Fault, seen look) (explanations, error) {
-	list, err := g.searchFor(truth, seen)
-	if err != nil || g.mode == engine.ModeIdle {
-		return list, err
-	}
-	// Under load only the latency could tell a detour from a slow link of the GPU.
-	for _, e := range slices.Clone(list) {
-		list.add(slowLinks(e))
-	}
-	return list, nil
-}
-
-// slowLinks is the explanation with failures in place of misconfigurations.
-func slowLinks(e explanation) []cause {
-	causes := slices.Clone(e)
-	for i := range causes {
-		if causes[i].code == diagnosis.P2PMisconfiguration {
-			causes[i].code = diagnosis.GPUPCIeFailure
-		}
-	}
-	return causes
-}
-
-// searchFor finds the single faults, or else the pairs, that look as seen.
+// searchFor explains what differs from a healthy host: it finds the single faults, or else the pairs, that look as seen.
 func (g *gallery) searchFor(truth []sim.Fault, seen look) (list explanations, err error) {
 	suspects := g.possible(truth)
 	for _, s := range suspects {

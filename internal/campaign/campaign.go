@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/yuuki/hostping/internal/analyzer"
 )
 
 // budget is how many runs a row of each group gets.
@@ -50,6 +52,7 @@ const (
 // campaign is a set of rows with the runs that they shall have.
 type campaign struct {
 	seed   uint64
+	plain  analyzer.Plain // what the analyzer has to do without
 	budget budget
 	rows   []row
 	state  map[string]*rowState
@@ -169,6 +172,7 @@ func (c *campaign) play(list cases, views []*gallery, state *rowState, n int64) 
 					return
 				}
 				s := list.scene(c.seed, uint64(first+i))
+				s.plain = c.plain
 				var got result
 				if got, p.err = judge(s, views[s.load]); p.err != nil {
 					return

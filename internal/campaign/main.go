@@ -12,8 +12,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
+
+	"github.com/yuuki/hostping/internal/analyzer"
 )
 
 func main() {
@@ -35,6 +38,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		only     = flags.String("only", "", "regular expression: only the rows whose GROUP/HOST/NOISE/MODE it matches")
 		state    = flags.String("state", "", "file that keeps the counts, so that a campaign can go on; none keeps nothing")
 		failures = flags.String("failures", "", "file to write the answers to that were not exact, with the commands that repeat them")
+		without  = flags.String("without", "", "rules beyond the paper to leave out, between commas: ambiguity, capacity, evidence, noise")
 		dir      = flags.String("topologies", filepath.Join("testdata", "topologies"), "folder of the hosts' topologies")
 	)
 	flags.Int64Var(&b.Healthy, "healthy", 300_000, "runs of each row of healthy hosts")
@@ -52,6 +56,11 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return fmt.Errorf("-only %q is no regular expression: %w", *only, err)
 	}
 
+	plain, err := leftOut(*without)
+	if err != nil {
+		return err
+	}
+
 	var hosts []*host
 	for _, name := range hostNames() {
 		h, err := loadHost(*dir, name)
@@ -61,6 +70,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		hosts = append(hosts, h)
 	}
 	c := newCampaign(hosts, *seed, b)
+	c.plain = plain
 	c.rows = slices.DeleteFunc(c.rows, func(r row) bool { return !chosen.MatchString(r.String()) })
 	if err := c.keep(*state); err != nil {
 		return err
@@ -82,8 +92,28 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 			return err
 		}
 	}
-	fmt.Fprintf(stdout, "seed %d\n\n", *seed)
+	fmt.Fprintf(stdout, "seed %d", *seed)
+	if *without != "" {
+		fmt.Fprintf(stdout, ", without %s", *without)
+	}
+	fmt.Fprint(stdout, "\n\n")
 	return c.writeTable(stdout)
+}
+
+// leftOut reads the names of rules to leave out.
+func leftOut(names string) (p analyzer.Plain, err error) {
+	rules := map[string]*bool{"ambiguity": &p.Ambiguity, "capacity": &p.Capacity, "evidence": &p.Evidence, "noise": &p.Noise}
+	for name := range strings.SplitSeq(names, ",") {
+		if name == "" {
+			continue
+		}
+		rule := rules[name]
+		if rule == nil {
+			return p, fmt.Errorf("-without %s: no such rule; there are ambiguity, capacity, evidence, noise", name)
+		}
+		*rule = true
+	}
+	return p, nil
 }
 
 func usage(w io.Writer, flags *flag.FlagSet) {
@@ -101,11 +131,11 @@ func (c *campaign) keep(name string) error {
 	if err != nil {
 		return err
 	}
-	if c.state, err = resume(name, id, c.seed); err != nil {
+	if c.state, err = resume(name, id, c.seed, c.plain); err != nil {
 		return err
 	}
 	c.after = func(row) error {
-		return save(name, saved{Schema: schema, Build: id, Seed: c.seed, Rows: c.state})
+		return save(name, saved{Schema: schema, Build: id, Seed: c.seed, Plain: c.plain, Rows: c.state})
 	}
 	return nil
 }

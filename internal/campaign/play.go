@@ -22,6 +22,7 @@ type scene struct {
 	load   int // which of the row's services busy is
 	faults []sim.Fault
 	seed   uint64
+	plain  analyzer.Plain // what the analyzer has to do without
 }
 
 // String is the command that repeats the run.
@@ -51,6 +52,7 @@ func (s scene) facts(simulated *sim.Host) analyzer.Input {
 		Topology: s.host.topo, Baselines: s.host.baselines, Busy: s.mode == engine.ModeBusy,
 		Idle:       simulated.Idle(monitor.DefaultThresholds()),
 		RNICConfig: simulated.RNICConfig(), P2P: simulated.P2P(),
+		Buses: simulated.Buses(), Congestion: simulated.Congestion(), Plain: s.plain,
 	}
 }
 

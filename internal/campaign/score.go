@@ -51,6 +51,7 @@ type grade struct {
 
 // grade compares the answer with the right ones.
 func (a answer) grade(v view) (g grade) {
+	a, v = a.told(v.busy), v.told()
 	g.exact, g.missed = true, true
 	blamesOne := slices.Equal(v.truth, a.blamed)
 	guilty := map[string]bool{}
@@ -74,29 +75,66 @@ func (a answer) grade(v view) (g grade) {
 	return g
 }
 
+// toldApart is the code by which a cause counts. What loads a link is not in the
+// figures, so contention counts as a failure; under load the latency says
+// nothing, so a detour counts as a slow link of the GPU.
+func toldApart(code diagnosis.Code, busy bool) diagnosis.Code {
+	switch {
+	case code == diagnosis.RNICPCIeContention:
+		return diagnosis.RNICPCIeFailure
+	case code == diagnosis.P2PMisconfiguration && busy:
+		return diagnosis.GPUPCIeFailure
+	}
+	return code
+}
+
+func (a answer) told(busy bool) answer {
+	tell := func(c diagnosis.Code) diagnosis.Code { return toldApart(c, busy) }
+	told := answer{blamed: a.blamed.as(tell), offered: slices.Clone(a.offered)}
+	for i := range told.offered {
+		told.offered[i].Code = tell(told.offered[i].Code)
+	}
+	return told
+}
+
+func (v view) told() view {
+	return v.as(func(c diagnosis.Code) diagnosis.Code { return toldApart(c, v.busy) })
+}
+
 // plain is the view of somebody who names parts, not what is read beside
 // the probes: a slow RNIC is its link's failure, a loaded bus its own. The
 // literal algorithm is graded by it.
 func (v view) plain() view {
-	fold := func(e explanation) explanation {
-		causes := slices.Clone(e)
-		for i, c := range causes {
-			switch c.code {
-			case diagnosis.RNICSlowStart, diagnosis.RNICTxWindow:
-				causes[i].code = diagnosis.RNICPCIeFailure
-			case diagnosis.MemoryChannelOverload:
-				causes[i].code = diagnosis.MemoryChannelFailure
-			case diagnosis.InterSocketOverload:
-				causes[i].code = diagnosis.InterSocketFailure
-			}
+	return v.as(func(code diagnosis.Code) diagnosis.Code {
+		switch code {
+		case diagnosis.RNICSlowStart, diagnosis.RNICTxWindow:
+			return diagnosis.RNICPCIeFailure
+		case diagnosis.MemoryChannelOverload:
+			return diagnosis.MemoryChannelFailure
+		case diagnosis.InterSocketOverload:
+			return diagnosis.InterSocketFailure
 		}
-		return explain(causes...)
-	}
-	p := view{truth: fold(v.truth), edge: v.edge}
+		return code
+	})
+}
+
+// as gives every cause another code.
+func (v view) as(code func(diagnosis.Code) diagnosis.Code) view {
+	other := v
+	var right explanations
 	for _, e := range v.right {
-		p.right = append(p.right, fold(e))
+		right.add(e.as(code))
 	}
-	return p
+	other.truth, other.right = v.truth.as(code), right
+	return other
+}
+
+func (e explanation) as(code func(diagnosis.Code) diagnosis.Code) explanation {
+	causes := slices.Clone(e)
+	for i := range causes {
+		causes[i].code = code(causes[i].code)
+	}
+	return explain(causes...)
 }
 
 // result is what became of one run.

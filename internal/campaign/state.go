@@ -10,17 +10,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/yuuki/hostping/internal/analyzer"
 )
 
 // schema names the form of the state file.
 const schema = "hostping.campaign/v1"
 
-// saved is a campaign's state on disk. Runs of two builds, or of two seeds,
-// are not to be added up, so it says which they are of.
+// saved is a campaign's state on disk. Runs of two builds, of two seeds or
+// with other rules are not to be added up, so it says which they are of.
 type saved struct {
 	Schema string               `json:"schema"`
 	Build  string               `json:"build"` // SHA-256 of the program
 	Seed   uint64               `json:"seed"`
+	Plain  analyzer.Plain       `json:"plain"`
 	Rows   map[string]*rowState `json:"rows"`
 }
 
@@ -43,7 +46,7 @@ func build() (string, error) {
 }
 
 // resume reads a state file; one that does not exist is an empty state.
-func resume(name, build string, seed uint64) (map[string]*rowState, error) {
+func resume(name, build string, seed uint64, plain analyzer.Plain) (map[string]*rowState, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]*rowState{}, nil
@@ -62,6 +65,8 @@ func resume(name, build string, seed uint64) (map[string]*rowState, error) {
 		return nil, fmt.Errorf("%s is the state of another build, whose runs do not count for this one; remove it or name another file with -state", name)
 	case s.Seed != seed:
 		return nil, fmt.Errorf("%s is the state of seed %d, not %d; remove it or name another file with -state", name, s.Seed, seed)
+	case s.Plain != plain:
+		return nil, fmt.Errorf("%s is the state of a campaign with other rules left out; remove it or name another file with -state", name)
 	case s.Rows == nil:
 		s.Rows = map[string]*rowState{}
 	}

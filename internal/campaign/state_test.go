@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/engine"
 	"github.com/yuuki/hostping/internal/sim"
 )
@@ -67,17 +68,18 @@ func TestStateOfAnotherCampaign(t *testing.T) {
 		{"cut short", `{"schema":"hostping.camp`, "is no state of a campaign"},
 		{"another schema", `{"schema":"hostping.campaign/v9","build":"b","seed":1}`, "is not \"hostping.campaign/v1\""},
 		{"another build", `{"schema":"hostping.campaign/v1","build":"a","seed":1}`, "another build"},
+		{"other rules", `{"schema":"hostping.campaign/v1","build":"b","seed":1,"plain":{"Noise":true}}`, "other rules left out"},
 		{"another seed", `{"schema":"hostping.campaign/v1","build":"b","seed":2}`, "the state of seed 2, not 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "state.json")
 			require.NoError(t, os.WriteFile(name, []byte(tt.text), 0o644))
-			_, err := resume(name, "b", 1)
+			_, err := resume(name, "b", 1, analyzer.Plain{})
 			require.ErrorContains(t, err, tt.want)
 			require.NotContains(t, err.Error(), "\n")
 		})
 	}
-	rows, err := resume(filepath.Join(t.TempDir(), "none"), "b", 1)
+	rows, err := resume(filepath.Join(t.TempDir(), "none"), "b", 1, analyzer.Plain{})
 	require.NoError(t, err)
 	require.Empty(t, rows)
 }
@@ -100,6 +102,7 @@ func TestCommand(t *testing.T) {
 		{[]string{"-only", "("}, "no regular expression"},
 		{[]string{"fig2"}, `unexpected argument "fig2"`},
 		{[]string{"-sed", "1"}, "-sed"},
+		{[]string{"-without", "luck"}, "ambiguity, capacity, evidence, noise"},
 		{[]string{"-topologies", "nowhere"}, "run this in the project's own folder"},
 	} {
 		require.ErrorContains(t, command(t.Context(), tt.args, &stdout, &stderr), tt.want)
