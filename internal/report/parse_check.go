@@ -86,10 +86,15 @@ func (c *checker) run(r *Run) error {
 		oneOf("backend", r.Backend, "live", "sim"),
 		identifier("trigger", r.Trigger),
 		within("duration_ms", r.DurationMs, 0, maxDurationMs),
-		at("thresholds", first(
-			share("path", r.Thresholds.Path), share("overload", r.Thresholds.Overload), share("pause", r.Thresholds.Pause),
-			atLeast("flap_runs", r.Thresholds.FlapRuns, 1))),
+		at("thresholds", thresholds(r.Thresholds)),
 	)
+}
+
+func thresholds(t Thresholds) error {
+	if t == (Thresholds{}) {
+		return nil // not stated
+	}
+	return first(share("path", t.Path), share("overload", t.Overload), share("pause", t.Pause), atLeast("flap_runs", t.FlapRuns, 1))
 }
 
 func (c *checker) measurement(m *Measurement) error {
@@ -253,6 +258,7 @@ func (c *checker) monitor(m *Monitor) error {
 	return first(
 		each("buses", m.Buses, func(b *monitor.BusUtilization) error { return c.bus(b, buses) }),
 		each("congestion", m.Congestion, func(x *monitor.Congestion) error { return c.congestion(x, congested) }),
+		each("active_ports", m.ActivePorts, func(port *string) error { return identifier("", *port) }),
 		each("acs", m.ACS, func(x *Setting) error { // a switch has a link, but need not be a part of the topology
 			return first(identifier("id", x.ID), once("id", x.ID, bridges))
 		}),

@@ -173,7 +173,8 @@ func fieldOf(t reflect.Type, key string) int {
 // nameOf returns a field's name in JSON, and whether it must be there.
 func nameOf(field reflect.StructField) (name string, needed bool) {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-	return name, field.Type.Kind() != reflect.Pointer && options != "omitempty"
+	optional := options == "omitempty" || field.Tag.Get("report") == "optional"
+	return name, !optional && field.Type.Kind() != reflect.Pointer
 }
 
 func numeral(text string, v reflect.Value) error {
