@@ -95,10 +95,10 @@ type Input struct {
 	Idle       monitor.Reading
 	RNICConfig map[string]RNICConfig // by RNIC id; empty where the source is unavailable
 	P2P        P2PSettings           // empty where the source is unavailable
-	// ActiveBefore holds, by RNIC.Identity, the ports that an earlier run saw ACTIVE.
-	ActiveBefore map[string]bool
-	Buses        []monitor.BusUtilization
-	Congestion   []monitor.Congestion
+	// Unselected holds, by id, the RNICs that the operator left out of the run: their ports are not judged.
+	Unselected map[string]bool
+	Buses      []monitor.BusUtilization
+	Congestion []monitor.Congestion
 	// History is what the runs before this one said; Result.History of one run
 	// is the History of the next.
 	History    History

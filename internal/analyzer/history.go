@@ -1,6 +1,7 @@
 package analyzer
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/yuuki/hostping/internal/topology"
@@ -16,6 +17,9 @@ type History struct {
 	Hops []HopSeries
 	// Paths holds those paths that were abnormal or gray in one of the runs.
 	Paths []PathSeries
+	// ActivePorts holds, by RNIC.Identity, the ports that any of the runs saw ACTIVE. A port that has
+	// no link and is among them had one before.
+	ActivePorts map[string]bool
 }
 
 // HopSeries is a hop's verdicts: Normal, Abnormal, Gray or Uncertain.
@@ -48,7 +52,7 @@ func (h History) BeforeLast() History {
 
 // runs keeps the runs from one on up to, and without, another.
 func (h History) runs(from, to int) History {
-	var part History
+	part := History{ActivePorts: h.ActivePorts}
 	if from >= to {
 		return part
 	}
@@ -98,6 +102,15 @@ func (r *run) remember() {
 		p.series = grown(p.series, runs, Normal, p.pathState())[from:]
 		if slices.ContainsFunc(p.series, slow) {
 			r.history.Paths = append(r.history.Paths, PathSeries{p.Path.Key(), p.series})
+		}
+	}
+	r.history.ActivePorts = maps.Clone(r.in.History.ActivePorts)
+	for _, rnic := range r.in.Topology.RNICs {
+		if rnic.State == "ACTIVE" {
+			if r.history.ActivePorts == nil {
+				r.history.ActivePorts = map[string]bool{}
+			}
+			r.history.ActivePorts[rnic.Identity()] = true
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (r *run) diagnosePorts() {
 	usual := usualRates(r.in.Topology.RNICs)
 	for _, rnic := range r.in.Topology.RNICs {
 		switch {
-		case !r.standsForPort(rnic):
+		case r.in.Unselected[rnic.ID] || !r.standsForPort(rnic):
 		case hasNoLink(rnic):
 			r.diagnosePortDown(rnic)
 		default:
@@ -58,7 +58,7 @@ func hasNoLink(rnic topology.RNIC) bool {
 }
 
 func (r *run) diagnosePortDown(rnic topology.RNIC) {
-	before, wanted := r.in.ActiveBefore[rnic.Identity()], rnic.AdminUp != nil && *rnic.AdminUp
+	before, wanted := r.in.History.ActivePorts[rnic.Identity()], rnic.AdminUp != nil && *rnic.AdminUp
 	if !before && !wanted {
 		return
 	}

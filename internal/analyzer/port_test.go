@@ -65,7 +65,7 @@ func TestPorts(t *testing.T) {
 			}
 			in := analyzer.Input{Topology: topology.Topology{RNICs: rnics}}
 			if tt.before {
-				in.ActiveBefore = map[string]bool{"0000:00:00.0/1": true}
+				in.History.ActivePorts = map[string]bool{"0000:00:00.0/1": true}
 			}
 			got := analyzer.Analyze(in).Diagnoses
 			if tt.want == "" {
@@ -78,6 +78,24 @@ func TestPorts(t *testing.T) {
 			assert.NotEmpty(t, got[0].Evidence)
 		})
 	}
+}
+
+// TestPortsThatWereActive: a run passes on which ports it saw ACTIVE.
+func TestPortsThatWereActive(t *testing.T) {
+	lost := func(r *topology.RNIC) { r.State, r.PhysState, r.AdminUp, r.RateGbps = "DOWN", "Disabled", nil, nil }
+	up := analyzer.Analyze(analyzer.Input{Topology: topology.Topology{RNICs: []topology.RNIC{port("mlx5_0", nil)}}})
+	assert.Empty(t, up.Diagnoses)
+	down := analyzer.Input{Topology: topology.Topology{RNICs: []topology.RNIC{port("mlx5_0", lost)}}}
+	assert.Empty(t, analyzer.Analyze(down).Diagnoses)
+	down.History = up.History
+	for range 2 {
+		result := analyzer.Analyze(down)
+		require.Len(t, result.Diagnoses, 1)
+		assert.Equal(t, diagnosis.Critical, result.Diagnoses[0].Severity)
+		down.History = result.History
+	}
+	down.Unselected = map[string]bool{"mlx5_0": true}
+	assert.Empty(t, analyzer.Analyze(down).Diagnoses, "the operator left it out")
 }
 
 // TestPortOfVirtualFunctions: a port that is down is told once, by its physical

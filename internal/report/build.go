@@ -136,6 +136,7 @@ func monitorOf(in Input) Monitor {
 	for _, rnic := range sortedKeys(in.P2P.ATS) {
 		m.ATS = append(m.ATS, Setting{ID: rnic, On: in.P2P.ATS[rnic]})
 	}
+	m.ActivePorts = sortedKeys(in.Result.History.ActivePorts)
 	return m
 }
 

@@ -8,7 +8,10 @@ import (
 // Past is the history that the report holds, its own run last: what the next
 // run of the host looks back on.
 func (r *Report) Past() analyzer.History {
-	var h analyzer.History
+	h := analyzer.History{ActivePorts: make(map[string]bool, len(r.Monitor.ActivePorts))}
+	for _, port := range r.Monitor.ActivePorts {
+		h.ActivePorts[port] = true
+	}
 	for _, s := range r.History {
 		h.Hops = append(h.Hops, analyzer.HopSeries{Hop: s.Hop, Verdicts: words[analyzer.Verdict](s.Verdicts)})
 	}

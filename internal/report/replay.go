@@ -63,7 +63,7 @@ func Replay(r Report, terms Terms) (Report, error) {
 	in.Result = analyzer.Analyze(analyzer.Input{
 		Topology: in.Topology, Baselines: in.Baselines, Outcomes: in.Outcomes,
 		Busy: r.Run.Mode == string(engine.ModeBusy), Idle: in.Idle, RNICConfig: in.RNICConfig, P2P: in.P2P,
-		Buses: in.Buses, Congestion: in.Congestion, History: history,
+		Buses: in.Buses, Congestion: in.Congestion, History: history, Unselected: Unselected(in.Unplanned),
 		Thresholds: terms.Thresholds,
 	})
 	in.Result.Findings = append(known, in.Result.Findings...)
@@ -102,6 +102,16 @@ func outcomes(r Report, host topology.Topology) (planned []probe.Outcome, unplan
 		})
 	}
 	return planned, unplanned
+}
+
+// Unselected finds the RNICs that the operator left out: all their paths are excluded.
+func Unselected(unplanned []Unmeasured) map[string]bool {
+	out := map[string]bool{}
+	for _, u := range unplanned {
+		excluded, seen := out[u.RNIC]
+		out[u.RNIC] = u.Reason == string(engine.ReasonExcluded) && (excluded || !seen)
+	}
+	return out
 }
 
 func findings(list []diagnosis.Finding, that func(diagnosis.Code) bool) (kept []diagnosis.Finding) {

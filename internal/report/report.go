@@ -146,6 +146,8 @@ type Monitor struct {
 	ATS        []Setting                `json:"ats"` // whether an RNIC uses address translation services
 	Buses      []monitor.BusUtilization `json:"buses" report:"optional"`
 	Congestion []monitor.Congestion     `json:"congestion" report:"optional"`
+	// ActivePorts are the ports that this run or one before saw ACTIVE, as PCI function and port.
+	ActivePorts []string `json:"active_ports" report:"optional"`
 }
 
 // Setting is whether a feature of one part is on. A part of which that could
