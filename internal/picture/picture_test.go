@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"flag"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -316,4 +318,19 @@ func TestLinkWords(t *testing.T) {
 			assert.Equal(t, tt.note, picture.LinkNote(h))
 		})
 	}
+}
+
+var update = flag.Bool("update", false, "rewrite the picture in docs")
+
+// TestPictureInDocs keeps the picture that docs/design.md shows as it is drawn
+// today. A change of the drawing is reviewed there.
+func TestPictureInDocs(t *testing.T) {
+	file := filepath.Join("..", "..", "docs", "fig2.svg")
+	svg := svgOf(t, sim.Fig2(), picture.Marks{})
+	if *update {
+		require.NoError(t, os.WriteFile(file, svg, 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err, "run the test with -update once, and look at what it drew")
+	assert.Equal(t, string(want), string(svg), "after a wanted change run the test with -update, and look at what it drew")
 }
