@@ -86,6 +86,8 @@ func (d *decoder) value(v reflect.Value) error {
 		switch {
 		case token == '{' && v.Kind() == reflect.Struct:
 			return d.object(v)
+		case token == '{' && v.Kind() == reflect.Map:
+			return d.entries(v)
 		case token == '[' && v.Kind() == reflect.Slice:
 			return d.list(v)
 		}
@@ -118,10 +120,7 @@ func (d *decoder) object(v reflect.Value) error {
 		if !ok {
 			break // the closing brace
 		}
-		field, place := fieldOf(v.Type(), key), key
-		if strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsGraphic(r) }) {
-			place = strconv.Quote(key) // a stranger's
-		}
+		field, place := fieldOf(v.Type(), key), placeOf(key)
 		if field >= 0 && seen&(1<<field) != 0 || others[key] {
 			return bad(place, "is given twice")
 		}
@@ -139,11 +138,51 @@ func (d *decoder) object(v reflect.Value) error {
 		}
 	}
 	for i := range v.NumField() {
-		if name, needed := nameOf(v.Type().Field(i)); needed && seen&(1<<i) == 0 {
+		if name, needed := nameOf(v.Type(), i); needed && seen&(1<<i) == 0 {
 			return bad(name, "is missing")
 		}
 	}
 	return nil
+}
+
+// entries reads the entries of v, whose opening brace was read.
+func (d *decoder) entries(v reflect.Value) error {
+	v.Set(reflect.MakeMap(v.Type()))
+	for {
+		token, err := d.next()
+		if err != nil {
+			return err
+		}
+		name, ok := token.(string)
+		if !ok {
+			return nil // the closing brace
+		}
+		key, entry := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		if key.Kind() == reflect.String {
+			key.SetString(name)
+			err = plainText(name)
+		} else {
+			err = numeral(name, key)
+		}
+		if err == nil && v.MapIndex(key).IsValid() {
+			err = bad("", "is given twice")
+		}
+		if err == nil {
+			err = d.value(entry)
+		}
+		if err != nil {
+			return at(placeOf(name), err)
+		}
+		v.SetMapIndex(key, entry)
+	}
+}
+
+// placeOf is a key as a part of a place; a stranger's may hold anything.
+func placeOf(key string) string {
+	if strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		return strconv.Quote(key)
+	}
+	return key
 }
 
 // list reads the elements of v, whose opening bracket was read.
@@ -163,17 +202,21 @@ func (d *decoder) list(v reflect.Value) error {
 
 func fieldOf(t reflect.Type, key string) int {
 	for i := range t.NumField() {
-		if name, _ := nameOf(t.Field(i)); name == key {
+		if name, _ := nameOf(t, i); name == key {
 			return i
 		}
 	}
 	return -1
 }
 
-// nameOf returns a field's name in JSON, and whether it must be there.
-func nameOf(field reflect.StructField) (name string, needed bool) {
+// nameOf returns the name in JSON of a struct's field, and whether it must be
+// there. Of a part of the topology what is missing is as unknown as what is
+// empty, and topology.Validate says what must be known.
+func nameOf(t reflect.Type, i int) (name string, needed bool) {
+	field := t.Field(i)
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-	optional := options == "omitempty" || field.Tag.Get("report") == "optional"
+	whole := reflect.TypeFor[topology.Topology]()
+	optional := options == "omitempty" || field.Tag.Get("report") == "optional" || t != whole && t.PkgPath() == whole.PkgPath()
 	return name, !optional && field.Type.Kind() != reflect.Pointer
 }
 
@@ -230,7 +273,7 @@ func kindName(v reflect.Value) string {
 		return "a time as RFC 3339 writes it"
 	}
 	switch v.Kind() {
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		return "an object"
 	case reflect.Slice:
 		return "a list, [] when empty"
