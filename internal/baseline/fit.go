@@ -21,19 +21,24 @@ func (f File) Apply(name string, h Hardware) (Set, []diagnosis.Finding, error) {
 	if f.Backend != h.Backend {
 		return nil, nil, fmt.Errorf("the file holds %s hosts and this one is %s; calibrate on a host of this kind", f.Backend, h.Backend)
 	}
-	entries := make(map[string]Entry, len(f.Entries))
+	keys := Keys(h)
+	wanted := map[string]bool{} // a file may know far more kinds than a host has
+	for _, key := range keys {
+		wanted[key.String()] = true
+	}
+	known := map[string]joined{}
 	for _, e := range f.Entries {
-		entries[e.Key.String()] = e
+		if id := e.Key.String(); wanted[id] {
+			known[id] = f.join(e)
+		}
 	}
 	set := Defaults(h.Topology)
-	keys := Keys(h)
 	fitting := 0
 	var strangers []topology.Path // that can be measured and are not in the file
 	for _, p := range h.Topology.Paths {
-		e, ok := entries[keys[p.Key()].String()]
-		if ok {
+		if j, ok := known[keys[p.Key()].String()]; ok {
 			fitting++
-			set[p.Key()] = f.expect(name, e, set[p.Key()])
+			set[p.Key()] = j.expect(name, set[p.Key()])
 			continue
 		}
 		expected := set[p.Key()]
@@ -49,10 +54,9 @@ func (f File) Apply(name string, h Hardware) (Set, []diagnosis.Finding, error) {
 	return set, f.incomplete(name, keys, strangers), nil
 }
 
-// expect is what an entry says of a path; the class's share of the latency,
+// expect is what the hosts say of a path; the class's share of the latency,
 // by which paths without an entry are judged, stays that of the default.
-func (f File) expect(name string, e Entry, byDefault Expectation) Expectation {
-	j := f.join(e)
+func (j joined) expect(name string, byDefault Expectation) Expectation {
 	from := fmt.Sprintf("the median of %d hosts", j.hosts)
 	if j.oneHost != "" {
 		from = "calibrated on " + j.oneHost
@@ -77,9 +81,25 @@ func measurable(t topology.Topology, p topology.Path) bool {
 	return usable(p.RNIC) && !blocked(p.Endpoint)
 }
 
-// nearest is in what a key differs from the entry that is most like it, one
-// of the same class if there is any.
-func (f File) nearest(key Key) []difference {
+// nearest says, once for each kind of path, in what it differs from the entry
+// that is most like it, one of the same class if there is any.
+type nearest struct {
+	file  File
+	known map[string][]difference
+}
+
+func (f File) nearest() nearest { return nearest{f, map[string][]difference{}} }
+
+func (n nearest) to(key Key) []difference {
+	id := key.String()
+	if best, ok := n.known[id]; ok {
+		return best
+	}
+	n.known[id] = n.file.leastDifferent(key)
+	return n.known[id]
+}
+
+func (f File) leastDifferent(key Key) []difference {
 	var best []difference
 	fewest := -1
 	for _, e := range f.Entries {
@@ -101,8 +121,9 @@ const maxDifferences = 6
 // misfit says in what all the paths of a host differ from a file.
 func (f File) misfit(keys map[topology.PathKey]Key, paths []topology.Path) string {
 	var seen []difference
+	nearest := f.nearest()
 	for _, p := range paths {
-		for _, d := range f.nearest(keys[p.Key()]) {
+		for _, d := range nearest.to(keys[p.Key()]) {
 			if !slices.Contains(seen, d) {
 				seen = append(seen, d)
 			}
@@ -122,6 +143,7 @@ func (f File) misfit(keys map[topology.PathKey]Key, paths []topology.Path) strin
 // incomplete tells of the paths that the file does not know, an RNIC at a time.
 func (f File) incomplete(name string, keys map[topology.PathKey]Key, strangers []topology.Path) []diagnosis.Finding {
 	var findings []diagnosis.Finding
+	nearest := f.nearest()
 	for len(strangers) > 0 {
 		rnic := strangers[0].RNIC
 		var evidence, reasons []string
@@ -130,7 +152,7 @@ func (f File) incomplete(name string, keys map[topology.PathKey]Key, strangers [
 				return false
 			}
 			var why []string
-			for _, d := range f.nearest(keys[p.Key()]) {
+			for _, d := range nearest.to(keys[p.Key()]) {
 				why = append(why, d.String())
 			}
 			line := strings.Join(why, ", ")

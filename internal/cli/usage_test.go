@@ -148,6 +148,7 @@ func TestHelp(t *testing.T) {
 		"help diagnose":        {"--fault", "Examples:", "Exit status"},
 		"help help":            {"Help on a command"},
 		"diagnose --help":      {"--fault", "--path-threshold", "Examples:"},
+		"calibrate --help":     {"--out", "--merge", "--accept-asymmetric", "--rounds", "Examples:", "Exit status"},
 		"topology --help":      {"--sysfs", "Examples:"},
 		"faults --help":        {"--sim-topology", "Examples:"},
 		"completion":           {"bash", "zsh"},
