@@ -32,7 +32,8 @@ again slow "$run"
 
 hostpingctl diagnose --software-rnics --format json >"$RESULTS/cut.json" &
 pid=$!
-sleep 3
+probing() { rdma resource show qp | grep -v 'link rxe0' | grep -q 'type RC'; }
+wait_until 30 probing || fail 'no second RNIC was probed'
 kill -INT "$pid"
 run=0
 wait "$pid" || run=$?
