@@ -137,7 +137,7 @@ func (c *calibration) join(cmd *cobra.Command, env Env, files []string) error {
 	if len(files) == 0 {
 		return usagef("--merge needs the baseline files to join: calibrate --merge A.json B.json --out FILE")
 	}
-	for _, name := range []string{"sim", "sim-topology", "fault", "busy", "seed", "noise", "software-rnics", "rnic", "gpu", "rounds", "accept-asymmetric"} {
+	for _, name := range []string{"sim", "sim-topology", "fault", "busy", "seed", "noise", "sysfs", "procfs", "memory-nodes", "software-rnics", "rnic", "gpu", "rounds", "accept-asymmetric"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s is about a measurement, --merge measures nothing; use one of them", name)
 		}

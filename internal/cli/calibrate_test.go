@@ -259,6 +259,7 @@ func TestWrongUsageOfBaselines(t *testing.T) {
 		"--merge without files":       {"calibrate --merge" + out, []string{"--merge needs the baseline files"}},
 		"--merge of the simulator":    {"calibrate --merge --sim " + good + out, []string{"--sim", "--merge measures nothing"}},
 		"--merge with rounds":         {"calibrate --merge --rounds 4 " + good + out, []string{"--rounds", "--merge measures nothing"}},
+		"--merge of a host tree":      {"calibrate --merge --sysfs /sys " + good + out, []string{"--sysfs", "--merge measures nothing"}},
 		"--merge of no such file":     {"calibrate --merge nowhere.json" + out, []string{"nowhere.json cannot be read", "no such file"}},
 		"--merge of a broken file":    {"calibrate --merge " + good + " " + cut + out, []string{cut + ": entries", "ends in the middle"}},
 		"too few rounds":              {"calibrate --sim --rounds 0" + out, []string{"--rounds 0: it is from 3 to 100"}},
