@@ -113,6 +113,7 @@ type Rule string
 const (
 	RuleBaseline      Rule = "baseline"
 	RuleLikePaths     Rule = "like paths"      // median of the paths of one class between like devices
+	RuleBesideService Rule = "beside service"  // the baseline, or what service of other RNICs leaves of it
 	RuleOwnClosePaths Rule = "own close paths" // the fastest close path of the same RNIC, on busy runs
 )
 

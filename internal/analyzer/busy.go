@@ -1,13 +1,79 @@
 package analyzer
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/yuuki/hostping/internal/baseline"
 	"github.com/yuuki/hostping/internal/diagnosis"
 	"github.com/yuuki/hostping/internal/monitor"
 	"github.com/yuuki/hostping/internal/topology"
 )
+
+// headroom is what the service of other RNICs leaves of the PCIe hops that
+// this path shares with them, and the narrowest such hop. Where the service
+// goes nobody can see; it is taken to be spread over its close endpoints.
+func (r *run) headroom(p *path) (gbps float64, hop int) {
+	gbps = math.Inf(1)
+	if !r.in.Busy {
+		return gbps, -1
+	}
+	for _, h := range p.hops {
+		if used := r.hops[h].serviceGbps; used > 0 {
+			if payload, ok := baseline.PayloadGbps(r.hops[h].facts); ok && payload-used < gbps {
+				gbps, hop = max(0, payload-used), h
+			}
+		}
+	}
+	return gbps, hop
+}
+
+// judgeBesideService judges a path on which the service of another RNIC
+// leaves less than the path's reference: abnormal is what does not even reach
+// that much, and what reaches more than the service explains proves nothing.
+func (r *run) judgeBesideService(p *path, headroomGbps float64, hop int) {
+	expected := *p.ReferenceGbps
+	p.ReferenceGbps, p.Rule = new(headroomGbps), RuleBesideService
+	p.bandwidth = r.tallyBandwidth(p, headroomGbps)
+	r.settle(p)
+	if p.Verdict == Normal && r.low(p.gbps, expected) {
+		p.Verdict = Uncertain
+		p.Reason = "the service of another RNIC on " + r.hops[hop].Hop + " leaves no more to it"
+	} else if p.Verdict == Normal && !p.Path.Close {
+		p.Verdict = Uncertain
+	}
+}
+
+// spreadService enters what the monitor saw of each RNIC's service into the
+// PCIe links that it is taken to cross.
+func (r *run) spreadService() {
+	for _, u := range r.in.Idle.RNICs {
+		for x := range r.rnics {
+			rnic := &r.rnics[x]
+			if rnic.ID != u.ID || !rnic.service || u.Utilization == nil || rnic.RateGbps == nil {
+				continue
+			}
+			var near []int
+			for _, i := range rnic.paths {
+				if r.paths[i].Path.Close {
+					near = append(near, i)
+				}
+			}
+			each := *u.Utilization * *rnic.RateGbps / float64(max(1, len(near)))
+			for _, i := range near {
+				for _, h := range r.paths[i].hops {
+					switch r.hops[h].Kind {
+					case topology.HopMemory, topology.HopInterSocket: // the monitor reads these themselves
+					default:
+						r.hops[h].serviceGbps += each
+					}
+				}
+			}
+		}
+	}
+}
 
 // judgedAlone reports whether an RNIC in service is alone to judge a hop of
 // its path: the links below its root port, where peer traffic turns. What
@@ -81,42 +147,64 @@ func congestion(c monitor.Congestion) string {
 	return ""
 }
 
-// reportContention blames the own link of an RNIC that pauses or drops while
-// no hop that it uses is abnormal. It takes an RNIC of which nothing is
-// proven: a normal path at line rate would clear the link.
+// reportContention blames the own links of RNICs in service, whose paths say
+// nothing about it: all share it. It takes pauses or drops while no hop that
+// the RNIC uses is abnormal, or a setting that is known to be on. What
+// service and probe carry together tells more: less than one probe should
+// means that the RNIC is slow whatever else is, and makes contention a failure.
 func (r *run) reportContention() {
 	if !r.in.Busy {
 		return
 	}
-	for x := range r.rnics {
-		rnic := &r.rnics[x]
-		if rnic.congested == "" || len(rnic.paths) == 0 {
+	for i := range r.rnics {
+		x := &r.rnics[i]
+		if len(x.paths) == 0 {
 			continue
 		}
-		link := r.paths[rnic.paths[0]].hops[0]
-		if r.hops[link].witness >= 0 || slices.ContainsFunc(rnic.paths, func(i int) bool {
-			return slices.ContainsFunc(r.paths[i].hops, func(h int) bool { return len(r.hops[h].reporters) > 0 })
-		}) {
+		link := r.paths[x.paths[0]].hops[0]
+		blamed := func(d diagnosis.Diagnosis) bool { return d.Component == r.hops[link].Hop }
+		if r.hops[link].witness >= 0 || slices.ContainsFunc(r.diagnoses, blamed) {
 			continue
 		}
-		r.blameOwnLink(rnic, link)
+		all := r.carriedInAll(x)
+		short := all.best >= 0 && !r.in.Plain.Capacity && r.low(all.gbps, all.expectedGbps) && !r.reportedByOthers(x, all.best)
+		if x.congested != "" && (short || !r.usesAbnormalHop(x)) || short && r.settingIsOn(x) {
+			r.blameOwnLink(x, link, all, short)
+		}
 	}
 }
 
-// blameOwnLink tells contention from failure by how much the RNIC carried in
-// all: its service and the best of its probes together. A service that gives
-// way to the probe makes that more than the link carries, never less.
-func (r *run) blameOwnLink(x *rnic, link int) {
+// usesAbnormalHop reports whether a hop of the RNIC's paths is abnormal.
+func (r *run) usesAbnormalHop(x *rnic) bool {
+	return slices.ContainsFunc(x.paths, func(i int) bool {
+		return slices.ContainsFunc(r.paths[i].hops, func(h int) bool { return len(r.hops[h].reporters) > 0 })
+	})
+}
+
+// reportedByOthers reports whether another RNIC reported a hop of the path.
+func (r *run) reportedByOthers(x *rnic, path int) bool {
+	return slices.ContainsFunc(r.paths[path].hops, func(h int) bool {
+		return slices.ContainsFunc(r.hops[h].reporters, func(by int) bool { return r.rnics[by].ID != x.ID })
+	})
+}
+
+// blameOwnLink blames it for a setting, a failure or contention.
+func (r *run) blameOwnLink(x *rnic, link int, all carried, short bool) {
 	code, other := diagnosis.RNICPCIeContention, diagnosis.RNICPCIeFailure
-	if x.idle {
-		code, other = other, code
+	why, lines := x.congested, []string{}
+	if x.congested != "" {
+		lines = append(lines, x.ID+": "+x.congested)
 	}
-	lines := []string{x.ID + ": " + x.congested}
-	if carried, expected, ok := r.carriedInAll(x); ok {
-		lines = append(lines, fmt.Sprintf("service and probe together carry %s Gb/s of an expected %s", figure(carried), figure(expected)))
-		if !r.in.Plain.Capacity && r.low(carried, expected) {
-			code, other = diagnosis.RNICPCIeFailure, diagnosis.RNICPCIeContention
-		}
+	if all.best >= 0 {
+		together := fmt.Sprintf("service and probe together carry %s Gb/s of an expected %s", figure(all.gbps), figure(all.expectedGbps))
+		lines = append(lines, together)
+		why = cmp.Or(why, together)
+	}
+	switch {
+	case r.settingIsOn(x):
+		code = r.code(link, x.paths)
+	case short || x.idle:
+		code, other = other, code
 	}
 	hop := &r.hops[link]
 	if hop.link.line != "" {
@@ -131,29 +219,33 @@ func (r *run) blameOwnLink(x *rnic, link int) {
 		Component:    hop.Hop,
 		Components:   []string{hop.Hop},
 		Confidence:   confidence(1, rivals),
-		Summary:      fmt.Sprintf("%s could not take what was sent to it: %s, and no hop beyond %s is slow", x.ID, x.congested, hop.Hop),
+		Summary:      fmt.Sprintf("%s in service: %s, and no hop beyond %s explains it", x.ID, why, hop.Hop),
 		Evidence:     lines,
 		Alternatives: alternatives(rivals),
 		Runbook:      diagnosis.Runbook(code),
 	})
 }
 
-// carriedInAll is what the RNIC's service and its fastest probe carried
-// together, against what that path should carry.
-func (r *run) carriedInAll(x *rnic) (gbps, expectedGbps float64, ok bool) {
-	if x.RateGbps == nil {
-		return 0, 0, false
-	}
+// carried is what an RNIC's service and its fastest probe carried together. A
+// service that gives way to the probe makes that more than it can carry, never less.
+type carried struct {
+	best         int // the path of that probe; -1 when not all is known
+	gbps         float64
+	expectedGbps float64 // of that path
+}
+
+func (r *run) carriedInAll(x *rnic) carried {
+	all := carried{best: -1}
 	for _, u := range r.in.Idle.RNICs {
-		if u.ID != x.ID || u.Utilization == nil {
+		if u.ID != x.ID || u.Utilization == nil || x.RateGbps == nil {
 			continue
 		}
 		for _, i := range x.paths {
-			if p := &r.paths[i]; p.measured() && p.Path.Close && p.expected.BandwidthGbps != nil && p.gbps > gbps {
-				gbps, expectedGbps, ok = p.gbps, *p.expected.BandwidthGbps, true
+			if p := &r.paths[i]; p.measured() && p.Path.Close && p.expected.BandwidthGbps != nil && p.gbps > all.gbps {
+				all = carried{i, p.gbps, *p.expected.BandwidthGbps}
 			}
 		}
-		return gbps + *u.Utilization**x.RateGbps, expectedGbps, ok
+		all.gbps += *u.Utilization * *x.RateGbps
 	}
-	return 0, 0, false
+	return all
 }

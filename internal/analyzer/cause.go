@@ -56,8 +56,10 @@ func (r *run) findCauses() {
 	abnormal = r.explainByFlapping(abnormal, prefer)
 	var explicable, cleared []int
 	var sets [][]int
-	for _, i := range r.explainByPeerSettings(abnormal) {
-		if suspects := r.suspects(i); len(suspects) > 0 {
+	abnormal = r.explainByPeerSettings(abnormal)
+	free := r.slowWithoutSetting(abnormal)
+	for _, i := range abnormal {
+		if suspects := r.suspects(i, free); len(suspects) > 0 {
 			explicable, sets = append(explicable, i), append(sets, suspects)
 		} else {
 			cleared = append(cleared, i)
@@ -139,7 +141,37 @@ func (r *run) allCloseAbnormal(h *hop) bool {
 // suspects are the hops that may explain an abnormal path: nothing clears
 // them, no faster path of an RNIC in service shares them, and they carried
 // no more on any other path. Where figures leave none, verdicts alone decide.
-func (r *run) suspects(i int) []int {
+//
+// A setting that is known to hold the RNIC back leaves its own link alone, or
+// none if another port clears that, unless one of the hops would also explain
+// the paths of an RNIC without such a setting (free).
+func (r *run) suspects(i int, free map[int]bool) []int {
+	suspects := r.possible(i)
+	if !r.heldBack(&r.paths[i]) || slices.ContainsFunc(suspects, func(h int) bool { return free[h] }) {
+		return suspects
+	}
+	return slices.DeleteFunc(suspects, func(h int) bool { return h != r.paths[i].hops[0] })
+}
+
+// slowWithoutSetting are the hops that may explain paths of RNICs which no
+// known setting holds back.
+func (r *run) slowWithoutSetting(abnormal []int) map[int]bool {
+	free := map[int]bool{}
+	if len(r.in.RNICConfig) == 0 || r.in.Plain.Evidence {
+		return free
+	}
+	for _, i := range abnormal {
+		if !r.heldBack(&r.paths[i]) {
+			for _, h := range r.possible(i) {
+				free[h] = true
+			}
+		}
+	}
+	return free
+}
+
+// possible are the suspects that verdicts and figures leave, whatever settings say.
+func (r *run) possible(i int) []int {
 	p := &r.paths[i]
 	suspects := slices.DeleteFunc(r.candidates(p), func(h int) bool { return r.sharedWithFaster(h, p) })
 	if r.in.Plain.Capacity {
@@ -150,6 +182,24 @@ func (r *run) suspects(i int) []int {
 		return narrow
 	}
 	return suspects
+}
+
+// heldBack reports whether a setting of the RNIC is known to slow all its
+// paths: all its close ones are slow, and this one no more than the others.
+func (r *run) heldBack(p *path) bool {
+	x := &r.rnics[p.rnic]
+	if !r.settingIsOn(x) || r.slowClosePaths(x) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(x.paths, func(i int) bool {
+		return r.paths[i].measured() && r.low(p.gbps, r.paths[i].gbps)
+	})
+}
+
+// settingIsOn reports whether slow start or a small Tx window is known to be on.
+func (r *run) settingIsOn(x *rnic) bool {
+	config := r.in.RNICConfig[x.ID]
+	return !r.in.Plain.Evidence && (answer{config.SlowStart}.yes() || answer{config.SmallTxWindow}.yes())
 }
 
 // plausible reports whether the hop can be what slows the path: a hop that
@@ -280,8 +330,35 @@ func (r *run) blame(z puzzle, prefer func(a, b int) int) {
 		if !z.exact {
 			own /= 2 // covers as small may have been missed
 		}
-		r.diagnose(h, r.code(h, paths), paths, rivals, own)
+		for _, part := range r.byCode(h, paths) {
+			r.diagnose(h, part.code, part.paths, rivals, own)
+		}
 	}
+}
+
+// blamed are paths that a hop slows for one reason.
+type blamed struct {
+	code  diagnosis.Code
+	paths []int
+}
+
+// byCode splits the paths across an RNIC's link by the reasons of its ports:
+// one may be held back by a setting, another by the link itself.
+func (r *run) byCode(h int, paths []int) (parts []blamed) {
+	if r.hops[h].Kind != topology.HopRNICPCIe {
+		return []blamed{{r.code(h, paths), paths}}
+	}
+	for _, i := range paths {
+		own := []int{i}
+		code := r.code(h, own)
+		at := slices.IndexFunc(parts, func(b blamed) bool { return b.code == code })
+		if at < 0 {
+			parts = append(parts, blamed{code, own})
+		} else {
+			parts[at].paths = append(parts[at].paths, i)
+		}
+	}
+	return parts
 }
 
 // crossing keeps the paths that cross the hop.
@@ -496,10 +573,11 @@ func (r *run) lookAlikes(i int, code diagnosis.Code, paths []int) (rivals []riva
 		} else if s.txWindow.unknown() {
 			add(diagnosis.RNICTxWindow, sameComponent, unread)
 		}
-	case diagnosis.RNICSlowStart:
-		if r.settings(paths).txWindow.yes() {
+	case diagnosis.RNICSlowStart, diagnosis.RNICTxWindow:
+		if code == diagnosis.RNICSlowStart && r.settings(paths).txWindow.yes() {
 			add(diagnosis.RNICTxWindow, sameComponent, "this setting is on as well")
 		}
+		rivals = append(rivals, r.besideSetting(i, paths)...)
 	case diagnosis.GPUPCIeFailure:
 		unknown := func(p int) bool {
 			return r.paths[p].peer() && r.paths[p].LatencyVerdict == Uncertain &&
@@ -512,6 +590,7 @@ func (r *run) lookAlikes(i int, code diagnosis.Code, paths []int) (rivals []riva
 	case diagnosis.P2PMisconfiguration:
 		if r.in.Busy {
 			add(diagnosis.GPUPCIeFailure, sameComponent, "only the latency of an idle host tells a slow link from a detour")
+			rivals = append(rivals, r.besideSetting(i, paths)...)
 		} else if r.peerSettingsAreRight(paths) {
 			add(diagnosis.GPUPCIeFailure, sameComponent, "ACS and ATS could be read and are as they should be")
 		}
@@ -522,6 +601,27 @@ func (r *run) lookAlikes(i int, code diagnosis.Code, paths []int) (rivals []riva
 		if code == diagnosis.InterSocketFailure && r.allRemoteMemorySlow() {
 			add(diagnosis.PlatformLimit, 1,
 				"all remote memory is below a default baseline: the platform may be built so; calibrate on a healthy host")
+		}
+	}
+	return rivals
+}
+
+// besideSetting are the other hops that alone explain paths which a setting explains.
+func (r *run) besideSetting(own int, paths []int) (rivals []rival) {
+	if r.in.Plain.Ambiguity || len(paths) == 0 {
+		return nil
+	}
+	shared := r.possible(paths[0])
+	for _, i := range paths[1:] {
+		possible := r.possible(i)
+		shared = slices.DeleteFunc(shared, func(h int) bool { return !slices.Contains(possible, h) })
+	}
+	for _, h := range shared {
+		if h != own {
+			rivals = append(rivals, rival{diagnosis.Alternative{
+				Code: r.code(h, paths), Components: []string{r.hops[h].Hop},
+				Reason: "explains the same slow paths, if the setting that is on does not",
+			}, sameComponent})
 		}
 	}
 	return rivals

@@ -54,11 +54,12 @@ type path struct {
 // hop is one hop with its judgement.
 type hop struct {
 	HopVerdict
-	facts     topology.Hop
-	paths     []int     // the outcomes that cross it
-	reporters []int     // the RNICs that reported it
-	series    []Verdict // of the last runs, this one last
-	link      link
+	facts       topology.Hop
+	paths       []int     // the outcomes that cross it
+	reporters   []int     // the RNICs that reported it
+	series      []Verdict // of the last runs, this one last
+	link        link
+	serviceGbps float64 // service traffic that is taken to cross it
 	// fastest is the path with the highest figure among those that cross it,
 	// witness the fastest normal one; -1 when there is none.
 	fastest, witness int
@@ -158,6 +159,9 @@ func newRun(in Input) *run {
 		r.hops[h].link.judge(r.hops[h].facts)
 	}
 	r.recall()
+	if in.Busy {
+		r.spreadService()
+	}
 	return r
 }
 

@@ -88,6 +88,10 @@ func (r *run) judgeBandwidth(p *path) {
 		return
 	}
 	p.ReferenceGbps, p.Rule = new(reference), rule
+	if headroomGbps, hop := r.headroom(p); headroomGbps < reference {
+		r.judgeBesideService(p, headroomGbps, hop)
+		return
+	}
 	p.bandwidth = r.tallyBandwidth(p, baselineGbps, p.likeGbps)
 	r.settle(p)
 	if p.Verdict == Normal && !p.Path.Close {
