@@ -85,7 +85,7 @@ func TestAnyAnswerMayBeWrong(t *testing.T) {
 		for name, fault := range wrong {
 			t.Run(host+"/"+name, func(t *testing.T) {
 				for _, forever := range []bool{false, true} {
-					for at, more := 0, true; more; at += 1 + at/16 {
+					for at, more := 0, true; more; at += 1 + at/8 {
 						more = discoverFaulty(t, tree, fault, at, forever)
 					}
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/yuuki/hostping/internal/diagnosis"
 	"github.com/yuuki/hostping/internal/discover"
 	"github.com/yuuki/hostping/internal/discover/hosttree"
+	"github.com/yuuki/hostping/internal/engine"
 	"github.com/yuuki/hostping/internal/topology"
 )
 
@@ -618,6 +619,15 @@ bus pci0000:b0 node 1
 			assert.Empty(t, s.rnic(t, "mlx5_2").SamePort)
 			assert.Equal(t, []string{"mlx5_0"}, s.hop(t, "rnic_pcie:mlx5_0").Members, "each leg is a hop")
 			assert.Equal(t, topology.ClassMemLocal, s.class("mlx5_1", "mem1"))
+
+			halves := map[string]engine.Step{}
+			for _, step := range engine.NewPlan(s.Topology, baseline.Defaults(s.Topology), engine.PlanOptions{}).Steps {
+				if step.Request.Path.Endpoint == "mem0" == (step.Device == "mlx5_0") {
+					halves[step.Device] = step
+				}
+			}
+			assert.True(t, engine.Conflict(halves["mlx5_0"], halves["mlx5_1"]), "the port carries one at a time")
+			assert.False(t, engine.Conflict(halves["mlx5_0"], halves["mlx5_2"]))
 		},
 	}, {
 		name: "C38_two_ports_of_one_card_are_two",

@@ -23,9 +23,9 @@ const (
 )
 
 // readGIDs reads a port's table up to where its entries end, attribute by
-// attribute because they lie in folders of their own.
-func (r *reader) readGIDs(portDir string) gidTable {
-	slots := r.usedGIDs(portDir)
+// attribute because they lie in folders of their own. Where there are none it ends after the given number of entries.
+func (r *reader) readGIDs(portDir string, most int) gidTable {
+	slots := r.usedGIDs(portDir, most)
 	if slots == nil {
 		return gidTable{}
 	}
@@ -53,9 +53,9 @@ func (r *reader) readGIDs(portDir string) gidTable {
 }
 
 // usedGIDs lists the entries that hold an address. nil: the table cannot be read.
-func (r *reader) usedGIDs(portDir string) []int {
+func (r *reader) usedGIDs(portDir string, most int) []int {
 	var slots []int
-	for slot, gap := 0, 0; slot < maxGIDs && (len(slots) == 0 || gap < maxGIDGap); slot++ {
+	for slot, gap := 0, 0; slot < most && (len(slots) == 0 || gap < maxGIDGap); slot++ {
 		gid, err := r.sys.text(path.Join(portDir, "gids", strconv.Itoa(slot)))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -205,7 +205,12 @@ func (r *reader) readPort(d rdmaDevice, port int) topology.RNIC {
 	}
 	rnic.PhysState = read(r, path.Join(dir, "phys_state"), parsePhysState)
 	rnic.AdminUp = portEnabled(rnic.LinkLayer, rnic.PhysState)
-	gids := r.readGIDs(dir)
+	// Only of an active RoCE port an address must be found, if it is the last.
+	few := 16
+	if rnic.LinkLayer == "Ethernet" && rnic.State == "ACTIVE" {
+		few = maxGIDs
+	}
+	gids := r.readGIDs(dir, few)
 	rnic.Netdevs = r.netdevs(d, port, gids)
 	r.readNetdev(&rnic)
 	if rnic.Role == topology.RoleSoftware && r.softwareRNICs {

@@ -1,7 +1,9 @@
 package engine
 
+import "slices"
+
 // Conflict reports whether two steps must not run side by side: they share a
-// hop, or a device (whose own link they share even where no hop says so).
+// hop, a device (whose own link they share even where no hop says so), or a port.
 func Conflict(a, b Step) bool {
 	var taken occupancy
 	taken.take(a)
@@ -85,7 +87,7 @@ func (o *occupancy) take(s Step) {
 }
 
 func (o *occupancy) blocks(s Step) bool {
-	if o.devices[s.Device] {
+	if o.devices[s.Device] || slices.ContainsFunc(s.PortPeers, func(device string) bool { return o.devices[device] }) {
 		return true
 	}
 	for _, hop := range s.Request.Path.Hops {

@@ -102,6 +102,7 @@ func TestConflict(t *testing.T) {
 		{"one shared hop", step("a", "rnic_pcie:a", "memory:mem0"), step("b", "rnic_pcie:b", "memory:mem0"), true},
 		{"one device, no hop known", step("a"), step("a"), true},
 		{"two devices, no hop known", step("a"), step("b"), false},
+		{"two ways to one port", Step{Device: "a", PortPeers: []string{"b"}}, Step{Device: "b", PortPeers: []string{"a"}}, true},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -109,7 +109,9 @@ type Plan struct {
 type Step struct {
 	Request probe.Request
 	Device  string // the RDMA device; its ports vanish together
-	Cost    Cost   // of one read
+	// PortPeers are the devices that send through the same port (Socket Direct).
+	PortPeers []string
+	Cost      Cost // of one read
 }
 
 // Unplanned is a path that the run leaves alone.
@@ -164,12 +166,23 @@ func NewPlan(topo topology.Topology, baselines baseline.Set, opts PlanOptions) P
 				Bytes: cost.Bytes, Duration: loopDuration(rnic, plan.Limits),
 				QueuePairs: cost.QueuePairs, PinnedBytes: cost.PinnedBytes,
 			}},
-			Device: rnic.Name,
-			Cost:   cost,
+			Device:    rnic.Name,
+			PortPeers: portPeers(rnic, rnics),
+			Cost:      cost,
 		})
 	}
 	plan.fillLimits()
 	return plan
+}
+
+// portPeers names the devices whose traffic leaves by the RNIC's own port.
+func portPeers(rnic topology.RNIC, rnics map[string]topology.RNIC) (devices []string) {
+	for _, id := range rnic.SamePort {
+		if other, known := rnics[id]; known {
+			devices = append(devices, other.Name)
+		}
+	}
+	return devices
 }
 
 // fillLimits gives every limit that is not set its default.
