@@ -2,7 +2,6 @@ package capture
 
 import (
 	"encoding/hex"
-	"maps"
 	"net/netip"
 	"path"
 	"regexp"
@@ -30,7 +29,7 @@ type anonymiser struct {
 
 func (a *Archive) anonymise(ids *identities, hostNames []string) *anonymiser {
 	n := &anonymiser{&Archive{make(map[string]entry, len(a.entries))}, ids, a.namesToHide(hostNames), map[string]string{}}
-	for _, name := range slices.SortedFunc(maps.Keys(a.entries), comparePaths) {
+	for _, name := range a.sorted() {
 		e := a.entries[name]
 		switch e.kind {
 		case link:
@@ -106,7 +105,7 @@ var (
 	// identityFile are the files that hold one identifier of whatever form.
 	identityFile = regexp.MustCompile(`^(?:.*serial.*|.*uuid|.*asset_tag|.*guid|unique_id|phys_(?:switch|port)_id|hostname|nodename|address)$`)
 	serialLine   = regexp.MustCompile(`(?i)\bserial[^:=\n]*[:=][ \t]*(\S+)`)
-	cpuClock = regexp.MustCompile(`(?m)^(?:cpu MHz|bogomips|BogoMIPS)\s*:.*\n`)
+	cpuClock     = regexp.MustCompile(`(?m)^(?:cpu MHz|bogomips|BogoMIPS)\s*:.*\n`)
 	// capabilityLine is all that a process's status says about its host.
 	capabilityLine = regexp.MustCompile(`(?m)^Cap\w+:.*\n`)
 	// kernelSetting are the kernel's parameters that bear on PCIe, memory and CPUs.
@@ -172,6 +171,9 @@ func (n *anonymiser) scrub(text string) string {
 }
 
 func (n *anonymiser) scrubPart(text string) string {
+	if !mayIdentify(text) {
+		return text
+	}
 	return identifier.ReplaceAllStringFunc(text, func(found string) string {
 		lower := strings.ToLower(found)
 		made := n.replacement(lower)
@@ -180,6 +182,25 @@ func (n *anonymiser) scrubPart(text string) string {
 		}
 		return made
 	})
+}
+
+// mayIdentify sorts out most texts before the expensive look: what identifies has a
+// run of seven digits and separators at least ("1.2.3.4"), or two colons.
+func mayIdentify(text string) bool {
+	const least = 7
+	run := 0
+	for i := range len(text) {
+		c := text[i] | 0x20
+		switch {
+		case '0' <= text[i] && text[i] <= ':', 'a' <= c && c <= 'f', text[i] == '.', text[i] == '-':
+			if run++; run == least || text[i] == ':' && run > 1 && text[i-1] == ':' {
+				return true
+			}
+		default:
+			run = 0
+		}
+	}
+	return false
 }
 
 func (n *anonymiser) replacement(found string) string {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -32,7 +31,7 @@ func (a *Archive) Write(w io.Writer, comment string) error {
 			implied[at] = true
 		}
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(a.entries), comparePaths) {
+	for _, name := range a.sorted() {
 		e := a.entries[name]
 		shown := "/" + name
 		if !plainPath(shown) {
@@ -109,8 +108,17 @@ func isText(text string) bool {
 
 func plainPath(name string) bool { return isPlain(name) && !strings.ContainsAny(name, " \t\"") }
 
-// comparePaths keeps what is below a folder together, and numbers in their order.
-func comparePaths(a, b string) int {
-	x, y := strings.Split(a, "/"), strings.Split(b, "/")
-	return slices.CompareFunc(x, y, topology.CompareNatural)
+// sorted is the paths of an archive, what is below a folder together, numbers in
+// their order.
+func (a *Archive) sorted() []string {
+	parts := make([][]string, 0, len(a.entries))
+	for name := range a.entries {
+		parts = append(parts, strings.Split(name, "/"))
+	}
+	slices.SortFunc(parts, func(x, y []string) int { return slices.CompareFunc(x, y, topology.CompareNatural) })
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = strings.Join(p, "/")
+	}
+	return names
 }
