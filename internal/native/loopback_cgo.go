@@ -87,13 +87,17 @@ func (c *loopbackCall) run() (LoopbackResult, error) {
 	if status == C.HP_STATUS_OK {
 		return result, nil
 	}
-	failure := &c.memory.result.failure
-	return result, &Error{
+	return result, failureOf(status, &c.memory.result.failure)
+}
+
+func failureOf(status C.hp_status, failure *C.hp_failure) *Error {
+	return &Error{
 		Status:           Status(status),
 		Op:               goString(failure.operation[:]),
 		Errno:            syscall.Errno(failure.errno_value),
 		Object:           goString(failure.object[:]),
 		CompletionStatus: uint32(failure.completion_status),
+		LibraryCode:      int(failure.library_code),
 		Text:             goString(failure.text[:]),
 	}
 }

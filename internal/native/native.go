@@ -35,6 +35,8 @@ type Error struct {
 	Object string
 	// CompletionStatus is the work completion status as verbs counts it (12: transport retry exceeded), 0 when no completion failed.
 	CompletionStatus uint32
+	// LibraryCode is the code that a library loaded at run time returned, 0 when none did.
+	LibraryCode int
 	// Text is one line for people; it names Object and Op.
 	Text string
 }

@@ -32,7 +32,7 @@ func TestStatusNamesAreDistinct(t *testing.T) {
 		assert.False(t, seen[name], name)
 		seen[name] = true
 	}
-	assert.Len(t, statusNames, int(StatusAbandoned)+1)
+	assert.Len(t, statusNames, int(StatusPMURefused)+1)
 }
 
 // The header is generated from the Zig types, so that these are the numbers of the data plane.

@@ -31,6 +31,20 @@ const (
 	StatusWrongData              Status = 23
 	// StatusAbandoned: the call outlived its deadline and was left behind.
 	StatusAbandoned Status = 24
+	// StatusLibraryMissing: a library that is loaded at run time is not installed.
+	StatusLibraryMissing Status = 25
+	// StatusLibraryIncomplete: it lacks a symbol; the text names it.
+	StatusLibraryIncomplete Status = 26
+	// StatusLibraryRefused: a call of it failed; LibraryCode is its own code.
+	StatusLibraryRefused Status = 27
+	// StatusUnsupported: the driver or kernel does not offer what was asked for.
+	StatusUnsupported Status = 28
+	// StatusPMUMissing: the kernel shows no PMU of that kind.
+	StatusPMUMissing Status = 29
+	// StatusPMUUnknown: nobody knows how the PMU's events are coded.
+	StatusPMUUnknown Status = 30
+	// StatusPMURefused: the kernel refused an event.
+	StatusPMURefused Status = 31
 )
 
 var statusNames = [...]string{
@@ -59,6 +73,13 @@ var statusNames = [...]string{
 	StatusCompletionFailed:       "completion_failed",
 	StatusWrongData:              "wrong_data",
 	StatusAbandoned:              "abandoned",
+	StatusLibraryMissing:         "library_missing",
+	StatusLibraryIncomplete:      "library_incomplete",
+	StatusLibraryRefused:         "library_refused",
+	StatusUnsupported:            "unsupported",
+	StatusPMUMissing:             "pmu_missing",
+	StatusPMUUnknown:             "pmu_unknown",
+	StatusPMURefused:             "pmu_refused",
 }
 
 // String is the status as reports spell it. A number without a name is a programming error: Check has compared both sides.

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a type or a function below changes; the caller refuses a library with another number. */
-#define HP_ABI_VERSION 1u
+#define HP_ABI_VERSION 2u
 
 /* Bytes of a device, object or operation name, terminating zero included. */
 #define HP_NAME_BYTES 64u
@@ -91,6 +91,20 @@ enum {
 	HP_STATUS_WRONG_DATA = 23,
 	/* Never returned by the library: the caller's word for a call that outlived its deadline and was left behind. */
 	HP_STATUS_ABANDONED = 24,
+	/* A library that is loaded at run time is not installed. */
+	HP_STATUS_LIBRARY_MISSING = 25,
+	/* That library lacks a symbol; the text names it. */
+	HP_STATUS_LIBRARY_INCOMPLETE = 26,
+	/* A call of that library failed; `library_code` is its own code. */
+	HP_STATUS_LIBRARY_REFUSED = 27,
+	/* The driver or kernel does not offer what was asked for. */
+	HP_STATUS_UNSUPPORTED = 28,
+	/* The kernel shows no PMU of that kind. */
+	HP_STATUS_PMU_MISSING = 29,
+	/* Neither the kernel nor the library's table knows how the PMU's events are coded. */
+	HP_STATUS_PMU_UNKNOWN = 30,
+	/* The kernel refused an event. */
+	HP_STATUS_PMU_REFUSED = 31,
 };
 
 /* What failed, on what, and why. */
@@ -103,6 +117,8 @@ typedef struct hp_failure {
 	int32_t errno_value;
 	/* The work completion status as verbs counts it (12: transport retry exceeded), 0 when no completion failed. */
 	uint32_t completion_status;
+	/* The code that a library loaded at run time returned, 0 when none did. */
+	int32_t library_code;
 	/* One line for people. */
 	char text[256];
 } hp_failure;

@@ -3,7 +3,7 @@
 //! No struct holds a pointer: buffers and tokens are arguments of the functions, so that a caller may keep the structs anywhere.
 
 /// Raised whenever a type or a function below changes; the caller refuses a library with another number.
-pub const abi_version: u32 = 1;
+pub const abi_version: u32 = 2;
 /// Bytes of a device, object or operation name, terminating zero included.
 pub const name_bytes = 64;
 /// Bytes of an error text, terminating zero included.
@@ -75,6 +75,20 @@ pub const Status = enum(u32) {
     wrong_data = 23,
     /// Never returned by the library: the caller's word for a call that outlived its deadline and was left behind.
     abandoned = 24,
+    /// A library that is loaded at run time is not installed.
+    library_missing = 25,
+    /// That library lacks a symbol; the text names it.
+    library_incomplete = 26,
+    /// A call of that library failed; `library_code` is its own code.
+    library_refused = 27,
+    /// The driver or kernel does not offer what was asked for.
+    unsupported = 28,
+    /// The kernel shows no PMU of that kind.
+    pmu_missing = 29,
+    /// Neither the kernel nor the library's table knows how the PMU's events are coded.
+    pmu_unknown = 30,
+    /// The kernel refused an event.
+    pmu_refused = 31,
 };
 
 /// What failed, on what, and why.
@@ -87,6 +101,8 @@ pub const Failure = extern struct {
     errno_value: i32,
     /// The work completion status as verbs counts it (12: transport retry exceeded), 0 when no completion failed.
     completion_status: u32,
+    /// The code that a library loaded at run time returned, 0 when none did.
+    library_code: i32,
     /// One line for people.
     text: [text_bytes]u8,
 };
