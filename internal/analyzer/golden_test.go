@@ -1,7 +1,8 @@
 package analyzer_test
 
 // Goal: the matrices of Figs. 8 and 10 of the paper come out cell by cell and
-// cause by cause. Method: figures that make each cell, fed as readings.
+// cause by cause. Method: figures that make each cell, fed as readings; and
+// the faults themselves, under the simulator's physics.
 
 import (
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/monitor"
 	"github.com/yuuki/hostping/internal/probe"
+	"github.com/yuuki/hostping/internal/sim"
+	"github.com/yuuki/hostping/internal/topology"
 )
 
 // golden is one matrix: rows are rnic0 to rnic3, columns mem0 mem1 gpu0 … gpu7.
@@ -20,22 +23,28 @@ type golden struct {
 	rows   [4]string
 	late   bool     // abnormal cells are late as well
 	busy   []string // RNICs with service traffic; any makes the run a busy one
+	used   string   // hop that the monitor sees used at 90 %
 	causes []string
+
+	// what the simulator is told to show the same
+	faults  []string
+	service string // share of line rate; "" is the default
 }
 
 func goldens() []golden {
 	return []golden{
 		{name: "8a", rows: [4]string{"NNNN......", "NN..NN....", "AAAAAAAAAA", "NN......NN"},
-			causes: []string{"rnic_pcie_failure rnic_pcie:rnic2"}},
+			causes: []string{"rnic_pcie_failure rnic_pcie:rnic2"}, faults: []string{"rnic_pcie:rnic2=0.6"}},
 		{name: "8b", rows: [4]string{"ANNNA.....", "AN..AN....", "AN..A.NN..", "AN..A...NN"},
-			causes: []string{"gpu_pcie_failure gpu_pcie:gpu2", "memory_channel_failure memory:mem0"}},
+			causes: []string{"gpu_pcie_failure gpu_pcie:gpu2", "memory_channel_failure memory:mem0"},
+			faults: []string{"gpu_pcie:gpu2=0.6", "memory:mem0=0.6"}},
 		{name: "8c", rows: [4]string{"NANN..AAAA", "NA..NNAAAA", "ANAAAANN..", "ANAAAA..NN"},
-			causes: []string{"inter_socket_failure inter_socket:0-1"}},
+			causes: []string{"inter_socket_failure inter_socket:0-1"}, faults: []string{"inter_socket:0-1=0.6"}},
 		{name: "8d", rows: [4]string{"AANNAAAAAA", "NNAANN....", "NNAA..NN..", "NNAA....NN"},
-			causes: []string{"root_port_failure root_port:rp0"}},
+			causes: []string{"root_port_failure root_port:rp0"}, faults: []string{"root_port:rp0=0.6"}},
 		{name: "8e", rows: [4]string{"AANN......", "NN..NN....", "NN....NN..", "NN......NN"},
-			causes: []string{"root_port_failure root_port:rp0"}},
-		{name: "8f", rows: [4]string{"NNAA......", "NN..AA....", "NN....AA..", "NN......AA"}, late: true,
+			causes: []string{"root_port_failure root_port:rp0"}, faults: []string{"root_port:rp0=0.4"}},
+		{name: "8f", rows: [4]string{"NNAA......", "NN..AA....", "NN....AA..", "NN......AA"}, late: true, faults: []string{"acs:all"},
 			causes: []string{
 				"p2p_misconfiguration gpu_pcie:gpu0", "p2p_misconfiguration gpu_pcie:gpu1",
 				"p2p_misconfiguration gpu_pcie:gpu2", "p2p_misconfiguration gpu_pcie:gpu3",
@@ -43,12 +52,11 @@ func goldens() []golden {
 				"p2p_misconfiguration gpu_pcie:gpu6", "p2p_misconfiguration gpu_pcie:gpu7",
 			}},
 		{name: "10a", rows: [4]string{"NNNN......", "NN..NN....", "......A...", "NN......NN"}, busy: []string{"rnic2"},
-			causes: []string{"gpu_pcie_failure gpu_pcie:gpu4"}},
-		// Without a reading of the buses' utilisation an overload is a failure.
+			causes: []string{"gpu_pcie_failure gpu_pcie:gpu4"}, faults: []string{"gpu_pcie:gpu4=0.6"}, service: "0.6"},
 		{name: "10b", rows: [4]string{".A........", "NA..NN....", "A.........", "AN......NN"}, busy: []string{"rnic0", "rnic2"},
-			causes: []string{"inter_socket_failure inter_socket:0-1"}},
+			used: "inter_socket:0-1", causes: []string{"inter_socket_overloaded inter_socket:0-1"}, faults: []string{"inter_socket_overload:0-1"}},
 		{name: "10c", rows: [4]string{"A.........", "AN..NN....", "A.........", "AN......NN"}, busy: []string{"rnic0", "rnic2"},
-			causes: []string{"memory_channel_failure memory:mem0"}},
+			used: "memory:mem0", causes: []string{"memory_channel_overloaded memory:mem0"}, faults: []string{"memory_overload:mem0"}},
 	}
 }
 
@@ -61,6 +69,9 @@ func (g golden) feed(in analyzer.Input) analyzer.Input {
 	}
 	for _, x := range in.Topology.RNICs {
 		in.Idle.RNICs = append(in.Idle.RNICs, monitor.Utilization{ID: x.ID, Busy: new(service[x.ID])})
+	}
+	if kind, part, ok := strings.Cut(g.used, ":"); ok {
+		in.Buses = []monitor.BusUtilization{{Kind: topology.HopKind(kind), Component: part, Utilization: new(0.9)}}
 	}
 	for _, p := range in.Topology.Paths {
 		if in.Busy && !p.Close {
@@ -93,16 +104,67 @@ func (g golden) cell(rnic, endpoint string) byte {
 	panic("no column " + endpoint)
 }
 
+// check compares a result cell by cell and cause by cause.
+func (g golden) check(t *testing.T, result analyzer.Result) {
+	t.Helper()
+	letters := map[analyzer.Verdict]byte{analyzer.Normal: 'N', analyzer.Abnormal: 'A', analyzer.Uncertain: '.'}
+	for _, v := range result.Paths {
+		assert.Equal(t, string(g.cell(v.Path.RNIC, v.Path.Endpoint)), string(letters[v.Verdict]), v.Path.Key())
+	}
+	assert.Equal(t, g.causes, blames(result))
+}
+
 func TestGoldenMatrices(t *testing.T) {
 	for _, g := range goldens() {
-		t.Run(g.name, func(t *testing.T) {
-			result := analyzer.Analyze(g.feed(fig2Input()))
-			letters := map[analyzer.Verdict]byte{analyzer.Normal: 'N', analyzer.Abnormal: 'A', analyzer.Uncertain: '.'}
-			for _, v := range result.Paths {
-				assert.Equal(t, string(g.cell(v.Path.RNIC, v.Path.Endpoint)), string(letters[v.Verdict]), v.Path.Key())
-			}
-			assert.Equal(t, g.causes, blames(result))
-		})
+		t.Run(g.name, func(t *testing.T) { g.check(t, analyzer.Analyze(g.feed(fig2Input()))) })
+	}
+}
+
+func TestGoldenMatricesFromPhysics(t *testing.T) {
+	for _, g := range goldens() {
+		for _, noise := range []sim.Noise{sim.NoiseNone, sim.NoiseTypical} {
+			t.Run(g.name+" "+string(noise), func(t *testing.T) {
+				var busy []string
+				for _, rnic := range g.busy {
+					if g.service != "" {
+						rnic += "=" + g.service
+					}
+					busy = append(busy, rnic)
+				}
+				in := fig2Input()
+				g.check(t, analyzer.Analyze(measure(t, in, simulated(t, in.Topology, noise, 1, busy, g.faults...))))
+			})
+		}
+	}
+}
+
+// Where nothing tells how much a bus is used, a failure may be an overload.
+func TestOverloadWithoutUtilization(t *testing.T) {
+	for _, g := range goldens() {
+		if g.used == "" {
+			continue
+		}
+		in := g.feed(fig2Input())
+		for _, c := range []struct {
+			name                string
+			buses               []monitor.BusUtilization
+			overloaded, offered bool
+		}{
+			{"nothing read", nil, false, true},
+			{"unknown", []monitor.BusUtilization{{Kind: in.Buses[0].Kind, Component: in.Buses[0].Component}}, false, true},
+			{"at the threshold", []monitor.BusUtilization{{Kind: in.Buses[0].Kind, Component: in.Buses[0].Component, Utilization: new(0.8)}}, false, false},
+			{"above it", in.Buses, true, false},
+		} {
+			t.Run(g.name+" "+c.name, func(t *testing.T) {
+				in.Buses = c.buses
+				d := analyzer.Analyze(in).Diagnoses[0]
+				assert.Equal(t, c.overloaded, strings.HasSuffix(string(d.Code), "_overloaded"))
+				assert.Equal(t, c.offered, strings.Contains(strings.Join(alternativesOf(d), " "), "_overloaded"))
+				in.Thresholds.Overload = 0.95
+				assert.NotContains(t, string(analyzer.Analyze(in).Diagnoses[0].Code), "overloaded")
+				in.Thresholds.Overload = 0
+			})
+		}
 	}
 }
 
