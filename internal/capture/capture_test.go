@@ -88,6 +88,18 @@ func TestEveryHost(t *testing.T) {
 	}
 }
 
+// TestKernelMadeHost captures the lab's guest once more, from its capture.
+func TestKernelMadeHost(t *testing.T) {
+	file, err := os.Open(filepath.Join("..", "..", "testdata", "captures", "lab.capture"))
+	require.NoError(t, err)
+	defer file.Close()
+	archive, err := capture.Parse(file)
+	require.NoError(t, err)
+	live, text := captured(t, discover.Options{SysFiles: archive.Files("sys"), ProcFiles: archive.Files("proc"), SoftwareRNICs: true})
+	assert.Len(t, live.Topology.Paths, 8)
+	assert.Equal(t, asJSON(t, live.Topology), asJSON(t, restored(t, text, true).Topology))
+}
+
 // TestRealDirectory captures from a directory, as on a host.
 func TestRealDirectory(t *testing.T) {
 	tree, err := hosttree.Load(filepath.Join("..", "..", "testdata", "hosts", "two-sockets.host"))

@@ -68,6 +68,7 @@ const (
 	memoryWidth = 168
 	memoryLink  = 76
 	socketWidth = 108
+	socketName  = 22 // what the name of a socket takes of its height
 	linkWidth   = 116
 	switchWidth = 100
 	deviceWidth = 290
@@ -159,6 +160,9 @@ func depthOf(branches []*Branch) int {
 func (l *layouter) socket(s *Socket, y int) int {
 	top := y + panelPad
 	below := top
+	if len(s.Branches) > 0 {
+		below += socketName
+	}
 	for i, b := range s.Branches {
 		if i > 0 {
 			below += branchGap

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,10 @@ func TestNothingOverlaps(t *testing.T) {
 					}
 				}
 				for _, k := range d.links {
+					if k.atSocket {
+						bar := d.boxes[slices.IndexFunc(d.boxes, func(b box) bool { return b.kind == "socket" && overlap(b.rect, rect{k.x1 - 1, k.y1, 1, 1}) })]
+						assert.Greater(t, k.y1-lineHeight, bar.y+lineHeight, "%s stands on the socket's name", k.port)
+					}
 					assert.True(t, k.x1 == k.x2 || k.y1 == k.y2, "%s bends", k.title)
 					line := rect{min(k.x1, k.x2) + 1, k.y1, max(k.x1, k.x2) - min(k.x1, k.x2) - 2, 1}
 					if k.x1 == k.x2 {

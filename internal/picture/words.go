@@ -58,10 +58,14 @@ func SocketName(id *int) string {
 // MemoryFacts says what is known of a memory node besides its name.
 func MemoryFacts(m topology.MemoryNode) string {
 	text := "NUMA node " + strconv.Itoa(m.NUMANode)
-	if m.Bytes != nil {
-		text += fmt.Sprintf(", %.0f GiB", float64(*m.Bytes)/(1<<30))
+	if m.Bytes == nil {
+		return text
 	}
-	return text
+	gib, digits := float64(*m.Bytes)/(1<<30), 0
+	if gib < 10 {
+		digits = 1
+	}
+	return text + fmt.Sprintf(", %.*f GiB", digits, gib)
 }
 
 // RateText is an RNIC's rate with its link layer.

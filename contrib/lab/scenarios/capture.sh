@@ -2,6 +2,7 @@
 # goal: a captured host is discovered as the host itself, holds nothing that identifies it, and is the same each time
 # method: capture the guest twice, as root and as a plain user; compare topologies; look for the guest's own addresses
 # needs: hostpingctl
+# deadline_s: 120
 # shellcheck source=../guest/lib.sh
 . /lab/lib.sh
 
