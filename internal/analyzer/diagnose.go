@@ -132,8 +132,40 @@ func (r *run) evidence(h int, code diagnosis.Code, paths []int) []string {
 	if line := r.utilizationLine(&r.hops[h]); line != "" {
 		lines = append(lines, line)
 	}
+	if r.hops[h].Kind == topology.HopRNICPCIe {
+		lines = append(lines, r.smallReadRequests(paths)...)
+	}
 	shown, _ := r.telling(paths)
 	return append(lines, listed(r.ruledOut(h, shown), r.witnessed)...)
+}
+
+// smallReadRequests names the RNICs of the paths whose PCIe read requests are
+// smaller than those of RNICs alike: the RNIC then fetches payload more slowly,
+// and the setting is known to fall back when a device is reset.
+func (r *run) smallReadRequests(paths []int) (lines []string) {
+	for _, id := range r.rnicsOf(paths) {
+		var own *rnic
+		most := 0
+		for i := range r.rnics {
+			x := &r.rnics[i]
+			if x.ID == id {
+				own = x
+			}
+		}
+		like, ok := own.alike()
+		if !ok || own.MaxReadRequest == nil {
+			continue
+		}
+		for i := range r.rnics {
+			if other, ok := r.rnics[i].alike(); ok && other == like && r.rnics[i].MaxReadRequest != nil {
+				most = max(most, *r.rnics[i].MaxReadRequest)
+			}
+		}
+		if *own.MaxReadRequest < most {
+			lines = append(lines, fmt.Sprintf("%s requests at most %d bytes per PCIe read, RNICs alike up to %d", id, *own.MaxReadRequest, most))
+		}
+	}
+	return lines
 }
 
 // slowPath is one abnormal path with its margin and its reads.
