@@ -307,7 +307,8 @@ func (g *gallery) search(truth []sim.Fault) (view, error) {
 	return v, err
 }
 
-// searchFor explains what differs from a healthy host: it finds the single faults, or else the pairs, that look as seen.
+// searchFor explains what differs from a healthy host: it finds the single
+// faults, or else the pairs, that look as seen.
 func (g *gallery) searchFor(truth []sim.Fault, seen look) (list explanations, err error) {
 	suspects := g.possible(truth)
 	for _, s := range suspects {
@@ -418,22 +419,27 @@ func (g *gallery) pair(a, b sim.Fault) (look, error) {
 
 // possible leaves out the suspects that what the run reads speaks against: a
 // setting that is right, a bus that is not loaded. One that is found wrong
-// stands for a failure of the same part, which would look the same.
+// stands for a failure of the same part that looks the same.
 func (g *gallery) possible(truth []sim.Fault) (list []suspect) {
-	var found []cause // that are read
+	var found []suspect // that are read
 	for _, s := range g.suspects {
 		if s.read && !s.onOff && implies(truth, s.faults[0]) {
-			found = append(found, s.causes...)
+			found = append(found, s)
 		}
 	}
 	for _, s := range g.suspects {
-		stoodFor := slices.ContainsFunc(found, func(c cause) bool { return c.component == s.causes[0].component })
+		stoodFor := slices.ContainsFunc(found, func(f suspect) bool {
+			return f.causes[0].component == s.causes[0].component && f.worst().alike(s.worst(), g.healthy)
+		})
 		if s.read && implies(truth, s.faults[0]) || !s.read && !stoodFor {
 			list = append(list, s)
 		}
 	}
 	return list
 }
+
+// worst is how the suspect looks at its strongest.
+func (s suspect) worst() look { return s.looks[len(s.looks)-1] }
 
 // explanations are distinct.
 type explanations []explanation
