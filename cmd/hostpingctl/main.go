@@ -26,6 +26,13 @@ func main() {
 		Live: func(ctx context.Context, opts cli.LiveOptions) (run.Host, error) {
 			return live.Open(ctx, live.Options(opts))
 		},
+		Monitor: func(ctx context.Context, opts cli.LiveOptions) (run.Sampler, func() error, error) {
+			watch, err := live.OpenMonitor(ctx, live.Options(opts))
+			if err != nil {
+				return nil, nil, err
+			}
+			return watch, watch.Close, nil
+		},
 	}
 	os.Exit(cli.Hostpingctl(ctx, env, os.Args[1:]))
 }

@@ -35,6 +35,8 @@ type Env struct {
 	Build          BuildInfo
 	// Live opens the host that the program runs on.
 	Live func(context.Context, LiveOptions) (run.Host, error)
+	// Monitor watches it without probing; close frees what that holds.
+	Monitor func(context.Context, LiveOptions) (watch run.Sampler, close func() error, err error)
 }
 
 // LiveOptions is what flags say about a live host; it has the fields of live.Options.
@@ -43,6 +45,8 @@ type LiveOptions struct {
 	SoftwareRNICs  bool
 	AllMemoryNodes bool
 	Idle           monitor.Thresholds
+	// In Gb/s; 0 is not known.
+	MemoryBusCapacityGbps, InterSocketCapacityGbps float64
 }
 
 // exitError carries an exit status. Without an error nothing is left to say.

@@ -20,7 +20,7 @@ in capitals with underscores (HOSTPING_FORMAT=json); the command line wins.`,
   hostpingctl diagnose --sim --fault rnic_pcie:rnic0   # try it without RDMA hardware`)
 	root.RunE = listSubcommands
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(diagnoseCommand(env), calibrateCommand(env), topologyCommand(env), faultsCommand(env), replayCommand(env), compareCommand(env), explainCommand(env))
+	root.AddCommand(diagnoseCommand(env), calibrateCommand(env), topologyCommand(env), faultsCommand(env), replayCommand(env), compareCommand(env), explainCommand(env), monitorCommand(env))
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil && completion != root {
 		completion.Args = cobra.ArbitraryArgs

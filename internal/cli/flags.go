@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yuuki/hostping/internal/discover"
-	"github.com/yuuki/hostping/internal/monitor"
 	"github.com/yuuki/hostping/internal/report"
 	"github.com/yuuki/hostping/internal/run"
 	"github.com/yuuki/hostping/internal/sim"
@@ -111,16 +110,16 @@ func (f *simFlags) topology() (topology.Topology, error) {
 // hostFlags choose the host to run on, and the limits that judge it.
 type hostFlags struct {
 	thresholdFlags
-	sim               simFlags
-	baseline          baselineFlag // added by the commands that judge
-	rnicIdleThreshold float64
+	sim      simFlags
+	load     loadFlags
+	baseline baselineFlag // added by the commands that judge
 }
 
 func (f *hostFlags) add(cmd *cobra.Command) {
 	f.sim.addHost(cmd)
 	f.sim.addPhysics(cmd)
 	f.thresholdFlags.add(cmd)
-	cmd.Flags().Var(newShare(&f.rnicIdleThreshold, monitor.DefaultThresholds().RNIC), "rnic-idle-threshold", "share of line rate below which an RNIC is idle")
+	f.load.add(cmd)
 }
 
 // open opens the simulated or the live host, with its baselines.
@@ -142,10 +141,11 @@ func (f *hostFlags) openHost(ctx context.Context, cmd *cobra.Command, env Env) (
 	if err := f.sim.check(cmd); err != nil {
 		return run.Host{}, err
 	}
-	limits := monitor.DefaultThresholds()
-	limits.RNIC = f.rnicIdleThreshold
 	if f.sim.wanted() {
-		return f.sim.open(limits)
+		if err := f.load.refuse(cmd); err != nil {
+			return run.Host{}, err
+		}
+		return f.sim.open(f.load.idle)
 	}
 	tree, err := f.sim.tree.options()
 	switch {
@@ -154,9 +154,7 @@ func (f *hostFlags) openHost(ctx context.Context, cmd *cobra.Command, env Env) (
 	case tree.SysFiles != nil:
 		return run.Host{}, usagef("--sysfs %s is the capture of a host, which cannot be probed: add --sim to simulate it, or see \"hostpingctl topology --sysfs\"", quoteOdd(f.sim.tree.sysfs))
 	}
-	host, err := env.Live(ctx, LiveOptions{
-		Sysfs: tree.Sysfs, Procfs: tree.Procfs, SoftwareRNICs: tree.SoftwareRNICs, AllMemoryNodes: tree.AllMemoryNodes, Idle: limits,
-	})
+	host, err := env.Live(ctx, f.load.live(tree))
 	if errors.Is(err, discover.ErrNoRDMA) {
 		err = fmt.Errorf("%w; --sim diagnoses a simulated host", err)
 	}

@@ -45,6 +45,7 @@ func (f *simFlags) open(limits monitor.Thresholds) (run.Host, error) {
 		Baselines:  expected,
 		Prober:     host,
 		Monitor:    simMonitor{host, limits},
+		Sampler:    simMonitor{host, limits},
 		RNICConfig: host.RNICConfig(),
 		P2P:        host.P2P(),
 		Traffic: func(context.Context) ([]monitor.BusUtilization, []monitor.Congestion) {
@@ -62,6 +63,9 @@ type simMonitor struct {
 func (m simMonitor) Read(context.Context) (monitor.Reading, []monitor.Source) {
 	return m.host.Idle(m.limits), m.host.Sources()
 }
+
+// Sample implements run.Sampler.
+func (m simMonitor) Sample(context.Context) monitor.Sample { return m.host.Sample(m.limits) }
 
 func (m simMonitor) StillIdle(context.Context) error {
 	if reading := m.host.Idle(m.limits); reading.State != monitor.Idle {

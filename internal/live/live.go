@@ -31,6 +31,9 @@ type Options struct {
 	SoftwareRNICs  bool   // probe soft-RoCE devices too
 	AllMemoryNodes bool   // make endpoints of NUMA nodes that are memory alone
 	Idle           monitor.Thresholds
+	// What a memory node's channels carry, and the bus between two sockets in
+	// one direction, in Gb/s; 0 is not known.
+	MemoryBusCapacityGbps, InterSocketCapacityGbps float64
 }
 
 // Open discovers the host and readies its prober; it probes nothing. The
@@ -39,7 +42,7 @@ func Open(_ context.Context, opts Options) (run.Host, error) {
 	if err := native.Check(); err != nil {
 		return run.Host{}, err
 	}
-	where := discover.Options{Sysfs: opts.Sysfs, Procfs: opts.Procfs, SoftwareRNICs: opts.SoftwareRNICs, AllMemoryNodes: opts.AllMemoryNodes}
+	where := discoverOptions(opts)
 	found, err := discover.Discover(where)
 	if err != nil {
 		return run.Host{}, err
@@ -49,6 +52,7 @@ func Open(_ context.Context, opts Options) (run.Host, error) {
 	if err != nil {
 		return run.Host{}, fmt.Errorf("cannot read the host's name: %w", err)
 	}
+	watch := newMonitor(found, opts, "/sys")
 	expected := baseline.Defaults(found.Topology)
 	baseline.MarkClose(&found.Topology, expected)
 	return run.Host{
@@ -58,7 +62,11 @@ func Open(_ context.Context, opts Options) (run.Host, error) {
 		Topology:    found.Topology,
 		Baselines:   expected,
 		Prober:      NewProber(found.Topology, found.LinkDirs, native.Loopback),
-		Monitor:     monitor.NewIdleCheck(found.Topology, "/sys", monitor.Options{Thresholds: opts.Idle}),
+		Monitor:     watch,
+		Sampler:     watch,
+		Traffic:     watch.Traffic,
+		Probing:     watch.Probing,
+		Close:       watch.Close,
 		P2P:         analyzer.P2PSettings(found.P2P),
 		Findings:    found.Findings,
 		Limits:      engine.Limits{Parallel: engine.DefaultParallel(runtime.NumCPU())},

@@ -30,16 +30,16 @@ func Decide(rnics, gpus []Load, limits Thresholds) Reading {
 		r.Reasons = append(r.Reasons, "no usable RNIC whose traffic could be read")
 	}
 	for _, load := range rnics {
-		r.RNICs = append(r.RNICs, r.judge(load, limits.RNIC, "line rate"))
+		r.RNICs = append(r.RNICs, r.judge(load, limits.RNIC, "line rate", sourceRNICPort))
 	}
 	for _, load := range gpus {
-		r.GPUs = append(r.GPUs, r.judge(load, limits.GPU, "its time"))
+		r.GPUs = append(r.GPUs, r.judge(load, limits.GPU, "its time", sourceGPU))
 	}
 	return r
 }
 
 // judge enters one load into the host's state and reasons.
-func (r *Reading) judge(load Load, limit float64, whole string) Utilization {
+func (r *Reading) judge(load Load, limit float64, whole, source string) Utilization {
 	if load.Utilization == nil {
 		if r.State == Idle {
 			r.State = Unknown
@@ -48,7 +48,7 @@ func (r *Reading) judge(load Load, limit float64, whole string) Utilization {
 		if load.Problem != nil {
 			why = load.Problem.Error()
 		}
-		r.Reasons = append(r.Reasons, load.ID+": "+why)
+		r.Reasons = append(r.Reasons, fmt.Sprintf("%s: %s (source %s)", load.ID, why, source))
 		return Utilization{ID: load.ID}
 	}
 	// A figure that is not a number compares as busy.

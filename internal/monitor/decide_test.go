@@ -25,10 +25,10 @@ func TestDecide(t *testing.T) {
 		{"one busy GPU", []Load{at("rnic0", 0)}, []Load{at("gpu0", 0), at("gpu1", 0.87)}, Busy,
 			[]string{"gpu1: busy for 87.0 % of its time; idle is below 5.0 %"}},
 		{"unknown is not idle", []Load{at("rnic0", 0), unread("rnic1", "no counters")}, nil, Unknown,
-			[]string{"rnic1: no counters"}},
+			[]string{"rnic1: no counters (source rnic_port)"}},
 		{"busy outweighs unknown, both are told", []Load{unread("rnic0", "no counters"), at("rnic1", 0.5)}, []Load{unread("gpu0", "no library")}, Busy,
-			[]string{"rnic0: no counters", "rnic1: busy for 50.0 % of line rate; idle is below 5.0 %", "gpu0: no library"}},
-		{"a load without figure or problem", []Load{{ID: "rnic0"}}, nil, Unknown, []string{"rnic0: its load is not known"}},
+			[]string{"rnic0: no counters (source rnic_port)", "rnic1: busy for 50.0 % of line rate; idle is below 5.0 %", "gpu0: no library (source gpu)"}},
+		{"a load without figure or problem", []Load{{ID: "rnic0"}}, nil, Unknown, []string{"rnic0: its load is not known (source rnic_port)"}},
 		{"no RNIC to look at", nil, []Load{at("gpu0", 0)}, Unknown, []string{"no usable RNIC whose traffic could be read"}},
 		{"not a number is not idle", []Load{at("rnic0", math.NaN())}, nil, Busy, []string{"rnic0: busy for NaN % of line rate; idle is below 5.0 %"}},
 	}

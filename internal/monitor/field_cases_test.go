@@ -46,12 +46,14 @@ func TestFieldCases(t *testing.T) {
 			rnics := hardware().RNICs
 			rnics = append(rnics, topology.RNIC{ID: "odd0", Name: "odd0", Port: 1, RateGbps: new(100.0), Role: topology.RoleRNIC, Usable: true})
 
-			loads := newRNICPort(newSysfs(root), rnics).loads(t.Context(), time.Millisecond)
-			require.Len(t, loads, 2)
-			assert.NoError(t, loads[0].Problem)
-			assert.Equal(t, new(0.0), loads[0].Utilization)
-			assert.ErrorContains(t, loads[1].Problem, c.problem)
-			assert.Nil(t, loads[1].Utilization, "unknown, not 0")
+			got, sources := New(topology.Topology{RNICs: rnics}, Options{Root: root, Interval: time.Millisecond}).Read(t.Context())
+			require.Len(t, got.RNICs, 2)
+			assert.Equal(t, new(0.0), got.RNICs[0].Utilization)
+			assert.Nil(t, got.RNICs[1].Utilization, "unknown, not 0")
+			assert.Equal(t, Unknown, got.State)
+			assert.Contains(t, got.Reasons[0], "odd0: ")
+			assert.Contains(t, got.Reasons[0], c.problem)
+			assert.Equal(t, SourceFailing, byName(t, sources, "rnic_port").State)
 		})
 	}
 }

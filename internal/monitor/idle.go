@@ -24,20 +24,3 @@ type Utilization struct {
 	Utilization *float64 `json:"utilization"` // share of line rate, or GPU utilisation; 0..1
 	Busy        *bool    `json:"busy"`
 }
-
-// SourceState is how a source of the monitor is doing.
-type SourceState string
-
-// States of a source.
-const (
-	SourceOK          SourceState = "ok"
-	SourceUnavailable SourceState = "unavailable"
-	SourceFailing     SourceState = "failing"
-)
-
-// Source is one row of the list of sources.
-type Source struct {
-	Name   string      `json:"name"`
-	State  SourceState `json:"state"`
-	Reason string      `json:"reason"`
-}

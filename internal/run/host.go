@@ -16,7 +16,7 @@ import (
 	"github.com/yuuki/hostping/internal/topology"
 )
 
-// Monitor says whether a host may be probed. monitor.IdleCheck is that of
+// Monitor says whether a host may be probed. monitor.Monitor is that of
 // live hosts.
 type Monitor interface {
 	// Read samples the host's load, and says how each source is doing.
@@ -24,6 +24,12 @@ type Monitor interface {
 	// StillIdle is asked before each probe of an idle run, while none is
 	// running; an error says in one line what is busy or unknown.
 	StillIdle(context.Context) error
+}
+
+// Sampler reads what the hardware did since it was last asked. monitor.Monitor
+// is that of live hosts.
+type Sampler interface {
+	Sample(context.Context) monitor.Sample
 }
 
 // Host is a host as a run needs it. Fields without a note must be set.
@@ -41,6 +47,11 @@ type Host struct {
 	// Traffic reads, when a run begins, how much of the shared buses is in use
 	// and how congested the RNICs are; nil where nothing tells.
 	Traffic func(context.Context) ([]monitor.BusUtilization, []monitor.Congestion)
+	// Sampler shows the hardware to who watches it; a run does not need it.
+	Sampler Sampler
+	// Probing is told when probes begin, and calls done when they are over;
+	// nil where probes leave no load behind.
+	Probing func() (done func())
 	// Findings are what discovery noticed about the host; may be nil.
 	Findings []diagnosis.Finding
 	// Limits bound the cost; the zero value takes the engine's defaults.

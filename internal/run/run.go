@@ -97,7 +97,12 @@ func Execute(ctx context.Context, host Host, opts Options) (report.Report, error
 	if mode == engine.ModeIdle {
 		around.IdleCheck = host.Monitor.StillIdle
 	}
+	probesOver := func() {}
+	if host.Probing != nil {
+		probesOver = host.Probing()
+	}
 	measured := engine.Run(ctx, plan, host.Prober, analyzer.NewJudge(facts), around)
+	probesOver()
 
 	facts.Outcomes = measured.Outcomes
 	result := analyzer.Analyze(facts)

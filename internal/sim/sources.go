@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"time"
 
 	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/monitor"
@@ -29,6 +30,37 @@ func (h *Host) Loads() (rnics, gpus []monitor.Load) {
 		gpus = append(gpus, monitor.Load{ID: g.ID, Utilization: &share})
 	}
 	return rnics, gpus
+}
+
+// Sample is what the monitor samples of the host: the same at any time, but
+// for faults that come and go. The RNICs' errors, the GPUs' processes and the
+// links' speeds are not simulated.
+func (h *Host) Sample(limits monitor.Thresholds) monitor.Sample {
+	s := monitor.Sample{
+		At: time.Now(), Idle: h.Idle(limits), RNICs: []monitor.RNICSample{}, GPUs: []monitor.GPUSample{}, Links: []monitor.LinkSample{},
+		Buses: h.Buses(), Sources: h.Sources(), Troubles: []monitor.Trouble{},
+	}
+	for _, source := range s.Sources {
+		if source.State != monitor.SourceOK {
+			s.Troubles = append(s.Troubles, monitor.Trouble{Source: source.Name, State: source.State, Reason: source.Reason})
+		}
+	}
+	now := h.now()
+	congestion := h.Congestion()
+	rnics, gpus := h.Loads()
+	for i, r := range now.rnics {
+		bytesPerSecond := now.load.rnics[r.ID].gbps * 1e9 / 8
+		share := now.linkShare(topology.HopID(topology.HopRNICPCIe, r.ID))
+		s.RNICs = append(s.RNICs, monitor.RNICSample{
+			ID: r.ID, State: r.State, RateGbps: r.RateGbps, OutBytesPerSecond: &bytesPerSecond, InBytesPerSecond: &bytesPerSecond,
+			Utilization: rnics[i].Utilization, PCIeUtilization: &share,
+			TxPauseRatio: congestion[i].PauseRatio, Drops: congestion[i].Drops, Errors: []monitor.Increment{},
+		})
+	}
+	for i, g := range h.topo.GPUs {
+		s.GPUs = append(s.GPUs, monitor.GPUSample{ID: g.ID, Utilization: gpus[i].Utilization})
+	}
+	return s
 }
 
 // linkShare is the share of a hop's capacity that service traffic takes; a hop
