@@ -108,12 +108,22 @@ func TestCausesOnBusyHosts(t *testing.T) {
 		change: []func(analyzer.Input) analyzer.Input{half},
 		blames: []string{"gpu_pcie_failure gpu_pcie:gpu0"}, alternatives: []string{"p2p_misconfiguration gpu_pcie:gpu0"},
 	}, {
-		name: "a slow GPU path whose ATS is known to be off is a misconfiguration",
+		name: "ATS that is off may be meant to be: a failure, or a misconfiguration",
 		run: `
 			rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,root_port:r,memory:mem0 : 120
 			rnic0 gpu0 pix*       195 rnic_pcie:rnic0,gpu_pcie:gpu0           : 60 60 60`,
 		change: []func(analyzer.Input) analyzer.Input{half, func(in analyzer.Input) analyzer.Input {
 			in.P2P.ATS = map[string]bool{"rnic0": false}
+			return in
+		}},
+		blames: []string{"gpu_pcie_failure gpu_pcie:gpu0"}, alternatives: []string{"p2p_misconfiguration gpu_pcie:gpu0"},
+	}, {
+		name: "ACS that is known to be on names the misconfiguration",
+		run: `
+			rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,root_port:r,memory:mem0 : 120
+			rnic0 gpu0 pix*       195 rnic_pcie:rnic0,gpu_pcie:gpu0           : 60 60 60`,
+		change: []func(analyzer.Input) analyzer.Input{half, func(in analyzer.Input) analyzer.Input {
+			in.P2P.ACS = map[string]bool{"r": true}
 			return in
 		}},
 		blames: []string{"p2p_misconfiguration gpu_pcie:gpu0"}, alternatives: []string{"gpu_pcie_failure gpu_pcie:gpu0"},

@@ -83,15 +83,6 @@ func (r *run) peerSettingsAreRight(paths []int) bool {
 	return true
 }
 
-// redirected reports whether a setting is known to send this peer path through
-// the root complex.
-func (r *run) redirected(i int) bool {
-	if ats, known := r.in.P2P.ATS[r.paths[i].Path.RNIC]; known && !ats {
-		return true
-	}
-	return r.acsIsOn(i)
-}
-
 // acsIsOn reports whether ACS is known to be on where this path should turn.
 func (r *run) acsIsOn(i int) bool {
 	return slices.ContainsFunc(r.turns(i), func(id string) bool { return r.in.P2P.ACS[id] })
