@@ -43,7 +43,7 @@ func (a answer) namesAll(e explanation) bool {
 
 // grade is how good an answer is. Exact, offered and missed exclude each other.
 type grade struct {
-	exact   bool // blames one of the right explanations, or the truth, and names all the others
+	exact   bool // blames one of the right explanations, perhaps more of the truth, and names all the others
 	offered bool // names one at least, among its alternatives or its blames
 	missed  bool // names none of them
 	wrong   bool // blames a part that neither they nor the truth blame
@@ -52,6 +52,9 @@ type grade struct {
 // grade compares the answer with the right ones.
 func (a answer) grade(v view) (g grade) {
 	a, v = a.told(v.busy), v.told()
+	allIn := func(these, those explanation) bool {
+		return !slices.ContainsFunc(these, func(c cause) bool { return !slices.Contains(those, c) })
+	}
 	g.exact, g.missed = true, true
 	blamesOne := slices.Equal(v.truth, a.blamed)
 	guilty := map[string]bool{}
@@ -62,7 +65,7 @@ func (a answer) grade(v view) (g grade) {
 		for _, c := range e {
 			guilty[c.component] = true
 		}
-		blamesOne = blamesOne || slices.Equal(e, a.blamed)
+		blamesOne = blamesOne || allIn(e, a.blamed) && allIn(a.blamed, append(slices.Clone(e), v.truth...))
 		if a.namesAll(e) {
 			g.missed = false
 		} else {

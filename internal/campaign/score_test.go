@@ -43,7 +43,9 @@ func TestGrade(t *testing.T) {
 			offered: []diagnosis.Alternative{as(gpu, bus.component)}, want: grade{exact: true}},
 		{name: "the very truth, though less would do", right: []explanation{{}}, truth: explanation{gpu}, blamed: []cause{gpu},
 			want: grade{exact: true}},
-		{name: "a part of the truth, though less would do", right: []explanation{{port}}, truth: explain(port, gpu), blamed: []cause{port, gpu},
+		{name: "a part of the truth, though less would do", right: []explanation{{}}, truth: explain(port, gpu), blamed: []cause{gpu},
+			want: grade{exact: true}},
+		{name: "more of the truth than shows", right: []explanation{{port}}, truth: explain(gpu, bus), blamed: []cause{port, gpu},
 			want: grade{exact: true}},
 	}
 	for _, tt := range tests {
