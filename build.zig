@@ -95,6 +95,7 @@ fn addTestArtefacts(
     once.root_module.linkLibrary(library);
 
     for ([_]*std.Build.Step.Compile{ fake, fault, once }) |artefact| installForTests(b, step, artefact);
+    for (std.enums.values(NvmlEdition)) |edition| addNvmlStandIn(b, step, target, optimize, edition);
 
     if (hasVerbsHeader(b)) {
         const bare_loop = addCProgram(b, "bare_loop", target, stub);
@@ -104,6 +105,28 @@ fn addTestArtefacts(
     } else {
         step.dependOn(sayMissingHeader(b, "zig-out/test/bare_loop is not built"));
     }
+}
+
+/// Which symbols the stand-in for NVIDIA's management library has.
+const NvmlEdition = enum { current, old, broken };
+
+fn addNvmlStandIn(b: *std.Build, step: *std.Build.Step, target: std.Build.ResolvedTarget, optimize: std.builtin.OptimizeMode, edition: NvmlEdition) void {
+    const standin = b.addLibrary(.{
+        .name = b.fmt("nvidia-ml-{s}", .{@tagName(edition)}),
+        .linkage = .dynamic,
+        .root_module = b.createModule(.{
+            .root_source_file = b.path("zig/nvml_standin.zig"),
+            .target = target,
+            .optimize = optimize,
+            .link_libc = true,
+            .strip = true,
+        }),
+    });
+    const options = b.addOptions();
+    options.addOption(NvmlEdition, "edition", edition);
+    standin.root_module.addOptions("options", options);
+    const folder = if (edition == .current) "test/nvml" else b.fmt("test/nvml-{s}", .{@tagName(edition)});
+    step.dependOn(&b.addInstallFileWithDir(standin.getEmittedBin(), .{ .custom = folder }, "libnvidia-ml.so.1").step);
 }
 
 fn addCProgram(b: *std.Build, name: []const u8, target: std.Build.ResolvedTarget, stub: *std.Build.Step.Compile) *std.Build.Step.Compile {

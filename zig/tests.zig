@@ -2,6 +2,10 @@
 
 test {
     _ = @import("src/clock.zig");
+    _ = @import("src/counters/ethtool.zig");
+    _ = @import("src/counters/files.zig");
+    _ = @import("src/counters/uncore.zig");
+    _ = @import("src/counters/uncore_events.zig");
     _ = @import("src/gid.zig");
     _ = @import("src/numa.zig");
     _ = @import("src/region.zig");

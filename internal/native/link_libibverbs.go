@@ -2,5 +2,5 @@
 
 package native
 
-// #cgo LDFLAGS: ${SRCDIR}/../../zig-out/lib/libhostping.a -L${SRCDIR}/../../zig-out/lib -libverbs
+// #cgo LDFLAGS: ${SRCDIR}/../../zig-out/lib/libhostping.a -L${SRCDIR}/../../zig-out/lib -libverbs -ldl
 import "C"

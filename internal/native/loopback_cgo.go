@@ -33,11 +33,11 @@ func newLoopbackCall(config LoopbackConfig) (*loopbackCall, error) {
 	var c C.hp_loopback_config
 	c.struct_size = C.sizeof_hp_loopback_config
 	if err := putString(c.device[:], config.Device, "device name"); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("loopback probe: %w", err)
 	}
 	for i, dir := range config.HopDirs {
 		if err := putString(c.hops[i][:], dir, "hop"); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("loopback probe: %w", err)
 		}
 	}
 	c.hop_count = C.uint32_t(len(config.HopDirs))
@@ -206,7 +206,7 @@ func indexOrNone(index *int) C.int32_t {
 
 func putString(field []C.char, text, what string) error {
 	if len(text) == 0 || len(text) >= len(field) {
-		return fmt.Errorf("loopback probe: %s %q must have 1 to %d bytes", what, text, len(field)-1)
+		return fmt.Errorf("%s %q must have 1 to %d bytes", what, text, len(field)-1)
 	}
 	for i := range len(text) {
 		field[i] = C.char(text[i])

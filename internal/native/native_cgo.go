@@ -34,6 +34,14 @@ func Check() error {
 		{"hp_failure", uintptr(description.failure_size), unsafe.Sizeof(C.hp_failure{})},
 		{"hp_loopback_config", uintptr(description.loopback_config_size), unsafe.Sizeof(C.hp_loopback_config{})},
 		{"hp_loopback_result", uintptr(description.loopback_result_size), unsafe.Sizeof(C.hp_loopback_result{})},
+		{"hp_counter_value", uintptr(description.counter_value_size), unsafe.Sizeof(C.hp_counter_value{})},
+		{"hp_ethtool_reading", uintptr(description.ethtool_reading_size), unsafe.Sizeof(C.hp_ethtool_reading{})},
+		{"hp_nvml_reading", uintptr(description.nvml_reading_size), unsafe.Sizeof(C.hp_nvml_reading{})},
+		{"hp_uncore_config", uintptr(description.uncore_config_size), unsafe.Sizeof(C.hp_uncore_config{})},
+		{"hp_uncore_counter", uintptr(description.uncore_counter_size), unsafe.Sizeof(C.hp_uncore_counter{})},
+		{"hp_uncore_socket", uintptr(description.uncore_socket_size), unsafe.Sizeof(C.hp_uncore_socket{})},
+		// This one is not copied field by field.
+		{"hp_counter_value in Go", unsafe.Sizeof(C.hp_counter_value{}), unsafe.Sizeof(CounterValue{})},
 		{"hp_status (count of values)", uintptr(description.status_count), uintptr(len(statusNames))},
 	} {
 		if size.got != size.want {

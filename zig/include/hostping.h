@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a type or a function below changes; the caller refuses a library with another number. */
-#define HP_ABI_VERSION 2u
+#define HP_ABI_VERSION 3u
 
 /* Bytes of a device, object or operation name, terminating zero included. */
 #define HP_NAME_BYTES 64u
@@ -37,6 +37,24 @@ extern "C" {
 
 /* Latency samples that one probe may ask for. */
 #define HP_LATENCY_SAMPLES_MAX 1048576u
+
+/* Files that one set of counters may hold open. */
+#define HP_COUNTER_FILES_MAX 4096u
+
+/* Bytes kept of a counter file that holds no number, terminating zero included. */
+#define HP_COUNTER_TEXT_BYTES 48u
+
+/* Statistics that a netdev may have: some NICs have fifty for each of their queues. */
+#define HP_STATISTICS_MAX 65536u
+
+/* Bytes of a statistic's name, terminating zero included where it has one (ETH_GSTRING_LEN). */
+#define HP_STATISTIC_NAME_BYTES 32u
+
+/* Events that one set of uncore PMUs may count. */
+#define HP_UNCORE_COUNTERS_MAX 1024u
+
+/* Sockets that one set of uncore PMUs may cover. */
+#define HP_SOCKETS_MAX 64u
 
 /* The outcome of a call. Everything but `ok` comes with a filled `hp_failure`. */
 typedef uint32_t hp_status;
@@ -290,6 +308,152 @@ typedef struct hp_loopback_result {
 	hp_hop_reading hops[16];
 } hp_loopback_result;
 
+/* The outcome of a call that returns nothing else. */
+typedef struct hp_outcome {
+	/* sizeof this struct, set by the caller. */
+	uint32_t struct_size;
+	/* The same as the call's return value. */
+	hp_status status;
+	hp_failure failure;
+} hp_outcome;
+
+/* What a counter's file had to say. */
+typedef uint32_t hp_counter_state;
+enum {
+	/* It could not be read; `errno_value` says why. */
+	HP_COUNTER_STATE_ABSENT = 0,
+	/* One unsigned decimal number, in `value`. */
+	HP_COUNTER_STATE_NUMBER = 1,
+	/* Something else ("N/A (no PMA)", "4: ACTIVE"), whose beginning is in `text`. */
+	HP_COUNTER_STATE_TEXT = 2,
+};
+
+/* One reading of one counter file. */
+typedef struct hp_counter_value {
+	/* Meaningless unless `state` is `number`. */
+	uint64_t value;
+	hp_counter_state state;
+	/* 0 unless `state` is `absent`. */
+	int32_t errno_value;
+	/* Without surrounding blanks; empty unless `state` is `text`. */
+	char text[48];
+} hp_counter_value;
+
+/* Files that are kept open and read together. */
+typedef struct hp_counters hp_counters;
+
+/* One reading of a netdev's statistics; the values and names themselves are lent by `hp_ethtool_values` and `hp_ethtool_names`. */
+typedef struct hp_ethtool_reading {
+	/* sizeof this struct, set by the caller. */
+	uint32_t struct_size;
+	/* The same as the call's return value. */
+	hp_status status;
+	hp_failure failure;
+	/* Name of the kernel driver. */
+	char driver[64];
+	/* Statistics read. */
+	uint64_t count;
+	/* Rises from 1 whenever the names were read anew: values of two generations must not be compared. */
+	uint64_t generation;
+} hp_ethtool_reading;
+
+/* One netdev whose statistics are read. */
+typedef struct hp_ethtool hp_ethtool;
+
+/* One figure of NVML. */
+typedef struct hp_nvml_value {
+	/* Meaningless unless `code` is 0. */
+	uint64_t value;
+	/* nvmlReturn_t of the call that should have given it; 13 (FUNCTION_NOT_FOUND) when this library does not have that call. */
+	int32_t code;
+	uint32_t reserved;
+} hp_nvml_value;
+
+/* One reading of one GPU. */
+typedef struct hp_nvml_reading {
+	/* sizeof this struct, set by the caller. */
+	uint32_t struct_size;
+	/* The same as the call's return value: `ok` when the library knows the device, whatever its figures. */
+	hp_status status;
+	hp_failure failure;
+	/* Share of the last sample period in which a kernel ran. */
+	hp_nvml_value utilization_percent;
+	/* As the GPU sees it, over 20 ms, for which the call waits. */
+	hp_nvml_value pcie_sent_bytes_per_second;
+	hp_nvml_value pcie_received_bytes_per_second;
+	/* Processes with a context. */
+	hp_nvml_value compute_processes;
+	hp_nvml_value graphics_processes;
+	/* nvmlComputeMode_t: 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process. */
+	hp_nvml_value compute_mode;
+	/* 1 when the device is divided. */
+	hp_nvml_value mig_mode;
+} hp_nvml_reading;
+
+/* NVIDIA's management library, loaded. */
+typedef struct hp_nvml hp_nvml;
+
+/* What a group of uncore PMUs counts. */
+typedef uint32_t hp_uncore_kind;
+enum {
+	/* What a socket's memory channels read and write (uncore_imc*). */
+	HP_UNCORE_KIND_MEMORY = 0,
+	/* What a socket sends to the others (uncore_upi*, uncore_qpi*). */
+	HP_UNCORE_KIND_INTER_SOCKET = 1,
+};
+
+/* Where to look for uncore PMUs. The struct must be zeroed first. */
+typedef struct hp_uncore_config {
+	/* sizeof this struct. */
+	uint32_t struct_size;
+	hp_uncore_kind kind;
+	/* As CPUID counts them; both 0: those of the CPU that runs this. */
+	uint32_t cpu_family;
+	uint32_t cpu_model;
+	/* "/sys", or another tree of its shape. */
+	char sysfs_root[256];
+} hp_uncore_config;
+
+/* Which way the bytes of an event go. */
+typedef uint32_t hp_uncore_direction;
+enum {
+	HP_UNCORE_DIRECTION_READ = 0,
+	HP_UNCORE_DIRECTION_WRITTEN = 1,
+	HP_UNCORE_DIRECTION_SENT = 2,
+};
+
+/* One event on one PMU and CPU. */
+typedef struct hp_uncore_counter {
+	char pmu[64];
+	char event[64];
+	/* Where the encoding comes from. */
+	char source[256];
+	hp_uncore_direction direction;
+	/* The CPU of the PMU's cpumask that counts, and its socket (physical package). */
+	uint32_t cpu;
+	uint32_t socket;
+	/* What perf_event_open gets. */
+	uint32_t pmu_type;
+	uint64_t config;
+	uint64_t config1;
+	uint64_t config2;
+	/* Count times numerator over denominator is bytes. */
+	uint64_t bytes_numerator;
+	uint64_t bytes_denominator;
+} hp_uncore_counter;
+
+/* Bytes of one socket since its PMUs were opened. What another user's events kept from counting since the last reading is absent. */
+typedef struct hp_uncore_socket {
+	uint32_t socket;
+	uint32_t reserved;
+	hp_optional_u64 read_bytes;
+	hp_optional_u64 written_bytes;
+	hp_optional_u64 sent_bytes;
+} hp_uncore_socket;
+
+/* A group of uncore PMUs. */
+typedef struct hp_uncore hp_uncore;
+
 /* What the library was built as; compared with the caller's own view when the program starts. */
 typedef struct hp_description {
 	uint32_t struct_size;
@@ -297,6 +461,12 @@ typedef struct hp_description {
 	uint32_t failure_size;
 	uint32_t loopback_config_size;
 	uint32_t loopback_result_size;
+	uint32_t counter_value_size;
+	uint32_t ethtool_reading_size;
+	uint32_t nvml_reading_size;
+	uint32_t uncore_config_size;
+	uint32_t uncore_counter_size;
+	uint32_t uncore_socket_size;
 	uint32_t status_count;
 	/* Version of the Zig compiler. */
 	char zig_version[64];
@@ -324,6 +494,60 @@ void hp_cancel_destroy(hp_cancel *cancel);
 
 /* Runs one loopback probe on the calling thread. `cancel` may be NULL; `small_ns` (may be NULL) receives up to `small_ns_capacity` samples of the 1-byte writes, in the order taken. */
 hp_status hp_loopback_run(const hp_loopback_config *config, hp_cancel *cancel, uint64_t *small_ns, uint64_t small_ns_capacity, hp_loopback_result *result);
+
+/* A set of `count` (1 to HP_COUNTER_FILES_MAX) files, whose terminated paths follow each other in `paths`; NULL without memory. They are opened by the first reading. */
+hp_counters *hp_counters_create(const char *paths, uint64_t paths_bytes, uint64_t count);
+
+/* Reads every file once, into as many `values` as there are files. A stale file (its device went, or came back) is opened anew. */
+void hp_counters_read(hp_counters *counters, hp_counter_value *values);
+
+/* NULL is allowed. */
+void hp_counters_destroy(hp_counters *counters);
+
+/* A reader of the netdev `name` (terminated, at most 15 bytes) of the calling thread's network namespace; NULL without memory. The first reading looks for it. */
+hp_ethtool *hp_ethtool_create(const char *name);
+
+/* Reads all statistics. A netdev that is not there is HP_STATUS_DEVICE_NOT_FOUND until it is. */
+hp_status hp_ethtool_read(hp_ethtool *ethtool, hp_ethtool_reading *reading);
+
+/* The values of the last reading, valid until the next. */
+const uint64_t *hp_ethtool_values(const hp_ethtool *ethtool);
+
+/* Their names, HP_STATISTIC_NAME_BYTES each, valid until the next reading. */
+const char *hp_ethtool_names(const hp_ethtool *ethtool);
+
+/* NULL is allowed. */
+void hp_ethtool_destroy(hp_ethtool *ethtool);
+
+/* Loads and initialises NVML; `library` is a name for the dynamic loader. NULL with the reason in `outcome`. */
+hp_nvml *hp_nvml_open(const char *library, hp_outcome *outcome);
+
+/* The calls that this library does not have, separated by spaces. */
+const char *hp_nvml_missing(const hp_nvml *nvml);
+
+/* Reads the GPU at the PCI address `pci`. May run on several threads at once. */
+hp_status hp_nvml_read(const hp_nvml *nvml, const char *pci, hp_nvml_reading *reading);
+
+/* Shuts the library down and initialises it again. No reading may be running. */
+hp_status hp_nvml_reinit(hp_nvml *nvml, hp_outcome *outcome);
+
+/* Shuts the library down and unloads it. No reading may be running. NULL is allowed. */
+void hp_nvml_close(hp_nvml *nvml);
+
+/* Finds the PMUs of a kind and the codes of their events, by reading files alone. NULL with the reason in `outcome`. */
+hp_uncore *hp_uncore_discover(const hp_uncore_config *config, hp_outcome *outcome);
+
+/* Copies up to `capacity` of the events found, and returns how many there are. */
+uint64_t hp_uncore_counters(const hp_uncore *uncore, hp_uncore_counter *counters, uint64_t capacity);
+
+/* Opens all events found; they count from then on. On failure none is open. */
+hp_status hp_uncore_open(hp_uncore *uncore, hp_outcome *outcome);
+
+/* Reads every event once, into up to `capacity` sockets, ascending; returns how many sockets there are. */
+uint64_t hp_uncore_read(hp_uncore *uncore, hp_uncore_socket *sockets, uint64_t capacity);
+
+/* NULL is allowed. */
+void hp_uncore_close(hp_uncore *uncore);
 
 #ifdef __cplusplus
 }

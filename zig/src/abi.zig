@@ -3,7 +3,7 @@
 //! No struct holds a pointer: buffers and tokens are arguments of the functions, so that a caller may keep the structs anywhere.
 
 /// Raised whenever a type or a function below changes; the caller refuses a library with another number.
-pub const abi_version: u32 = 2;
+pub const abi_version: u32 = 3;
 /// Bytes of a device, object or operation name, terminating zero included.
 pub const name_bytes = 64;
 /// Bytes of an error text, terminating zero included.
@@ -22,6 +22,18 @@ pub const message_bytes_max = 16 << 20;
 pub const region_bytes_max = 64 << 20;
 /// Latency samples that one probe may ask for.
 pub const latency_samples_max = 1 << 20;
+/// Files that one set of counters may hold open.
+pub const counter_files_max = 4096;
+/// Bytes kept of a counter file that holds no number, terminating zero included.
+pub const counter_text_bytes = 48;
+/// Statistics that a netdev may have: some NICs have fifty for each of their queues.
+pub const statistics_max = 1 << 16;
+/// Bytes of a statistic's name, terminating zero included where it has one (ETH_GSTRING_LEN).
+pub const statistic_name_bytes = 32;
+/// Events that one set of uncore PMUs may count.
+pub const uncore_counters_max = 1024;
+/// Sockets that one set of uncore PMUs may cover.
+pub const sockets_max = 64;
 
 /// The outcome of a call. Everything but `ok` comes with a filled `hp_failure`.
 pub const Status = enum(u32) {
@@ -282,6 +294,149 @@ pub const LoopbackResult = extern struct {
     hops: [hops_max]HopReading,
 };
 
+/// The outcome of a call that returns nothing else.
+pub const Outcome = extern struct {
+    /// sizeof this struct, set by the caller.
+    struct_size: u32,
+    /// The same as the call's return value.
+    status: Status,
+    failure: Failure,
+};
+
+/// What a counter's file had to say.
+pub const CounterState = enum(u32) {
+    /// It could not be read; `errno_value` says why.
+    absent = 0,
+    /// One unsigned decimal number, in `value`.
+    number = 1,
+    /// Something else ("N/A (no PMA)", "4: ACTIVE"), whose beginning is in `text`.
+    text = 2,
+};
+
+/// One reading of one counter file.
+pub const CounterValue = extern struct {
+    /// Meaningless unless `state` is `number`.
+    value: u64,
+    state: CounterState,
+    /// 0 unless `state` is `absent`.
+    errno_value: i32,
+    /// Without surrounding blanks; empty unless `state` is `text`.
+    text: [counter_text_bytes]u8,
+};
+
+/// Files that are kept open and read together.
+pub const Counters = opaque {};
+
+/// One reading of a netdev's statistics; the values and names themselves are lent by `hp_ethtool_values` and `hp_ethtool_names`.
+pub const EthtoolReading = extern struct {
+    /// sizeof this struct, set by the caller.
+    struct_size: u32,
+    /// The same as the call's return value.
+    status: Status,
+    failure: Failure,
+    /// Name of the kernel driver.
+    driver: [name_bytes]u8,
+    /// Statistics read.
+    count: u64,
+    /// Rises from 1 whenever the names were read anew: values of two generations must not be compared.
+    generation: u64,
+};
+
+/// One netdev whose statistics are read.
+pub const Ethtool = opaque {};
+
+/// One figure of NVML.
+pub const NvmlValue = extern struct {
+    /// Meaningless unless `code` is 0.
+    value: u64,
+    /// nvmlReturn_t of the call that should have given it; 13 (FUNCTION_NOT_FOUND) when this library does not have that call.
+    code: i32,
+    reserved: u32,
+};
+
+/// One reading of one GPU.
+pub const NvmlReading = extern struct {
+    /// sizeof this struct, set by the caller.
+    struct_size: u32,
+    /// The same as the call's return value: `ok` when the library knows the device, whatever its figures.
+    status: Status,
+    failure: Failure,
+    /// Share of the last sample period in which a kernel ran.
+    utilization_percent: NvmlValue,
+    /// As the GPU sees it, over 20 ms, for which the call waits.
+    pcie_sent_bytes_per_second: NvmlValue,
+    pcie_received_bytes_per_second: NvmlValue,
+    /// Processes with a context.
+    compute_processes: NvmlValue,
+    graphics_processes: NvmlValue,
+    /// nvmlComputeMode_t: 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process.
+    compute_mode: NvmlValue,
+    /// 1 when the device is divided.
+    mig_mode: NvmlValue,
+};
+
+/// NVIDIA's management library, loaded.
+pub const Nvml = opaque {};
+
+/// What a group of uncore PMUs counts.
+pub const UncoreKind = enum(u32) {
+    /// What a socket's memory channels read and write (uncore_imc*).
+    memory = 0,
+    /// What a socket sends to the others (uncore_upi*, uncore_qpi*).
+    inter_socket = 1,
+};
+
+/// Where to look for uncore PMUs. The struct must be zeroed first.
+pub const UncoreConfig = extern struct {
+    /// sizeof this struct.
+    struct_size: u32,
+    kind: UncoreKind,
+    /// As CPUID counts them; both 0: those of the CPU that runs this.
+    cpu_family: u32,
+    cpu_model: u32,
+    /// "/sys", or another tree of its shape.
+    sysfs_root: [path_bytes]u8,
+};
+
+/// Which way the bytes of an event go.
+pub const UncoreDirection = enum(u32) {
+    read = 0,
+    written = 1,
+    sent = 2,
+};
+
+/// One event on one PMU and CPU.
+pub const UncoreCounter = extern struct {
+    pmu: [name_bytes]u8,
+    event: [name_bytes]u8,
+    /// Where the encoding comes from.
+    source: [text_bytes]u8,
+    direction: UncoreDirection,
+    /// The CPU of the PMU's cpumask that counts, and its socket (physical package).
+    cpu: u32,
+    socket: u32,
+    /// What perf_event_open gets.
+    pmu_type: u32,
+    config: u64,
+    config1: u64,
+    config2: u64,
+    /// Count times numerator over denominator is bytes.
+    bytes_numerator: u64,
+    bytes_denominator: u64,
+};
+
+/// Bytes of one socket since its PMUs were opened. What another user's events kept from counting since the last reading is absent.
+pub const UncoreSocket = extern struct {
+    socket: u32,
+    reserved: u32,
+    read_bytes: OptionalU64,
+    written_bytes: OptionalU64,
+    sent_bytes: OptionalU64,
+};
+
+/// A group of uncore PMUs.
+pub const Uncore = opaque {};
+
 /// What the library was built as; compared with the caller's own view when the program starts.
 pub const Description = extern struct {
     struct_size: u32,
@@ -289,6 +444,12 @@ pub const Description = extern struct {
     failure_size: u32,
     loopback_config_size: u32,
     loopback_result_size: u32,
+    counter_value_size: u32,
+    ethtool_reading_size: u32,
+    nvml_reading_size: u32,
+    uncore_config_size: u32,
+    uncore_counter_size: u32,
+    uncore_socket_size: u32,
     status_count: u32,
     /// Version of the Zig compiler.
     zig_version: [name_bytes]u8,
@@ -344,5 +505,115 @@ pub const functions = [_]Function{
             "`small_ns_capacity` samples of the 1-byte writes, in the order taken.",
         .parameters = &.{ "config", "cancel", "small_ns", "small_ns_capacity", "result" },
         .Type = fn (*const LoopbackConfig, ?*Cancel, ?[*]u64, u64, *LoopbackResult) callconv(.c) Status,
+    },
+    .{
+        .name = "hp_counters_create",
+        .doc = "A set of `count` (1 to HP_COUNTER_FILES_MAX) files, whose terminated paths follow each other in `paths`; NULL without " ++
+            "memory. They are opened by the first reading.",
+        .parameters = &.{ "paths", "paths_bytes", "count" },
+        .Type = fn ([*]const u8, u64, u64) callconv(.c) ?*Counters,
+    },
+    .{
+        .name = "hp_counters_read",
+        .doc = "Reads every file once, into as many `values` as there are files. A stale file (its device went, or came back) is opened anew.",
+        .parameters = &.{ "counters", "values" },
+        .Type = fn (*Counters, [*]CounterValue) callconv(.c) void,
+    },
+    .{
+        .name = "hp_counters_destroy",
+        .doc = "NULL is allowed.",
+        .parameters = &.{"counters"},
+        .Type = fn (?*Counters) callconv(.c) void,
+    },
+    .{
+        .name = "hp_ethtool_create",
+        .doc = "A reader of the netdev `name` (terminated, at most 15 bytes) of the calling thread's network namespace; NULL without " ++
+            "memory. The first reading looks for it.",
+        .parameters = &.{"name"},
+        .Type = fn ([*:0]const u8) callconv(.c) ?*Ethtool,
+    },
+    .{
+        .name = "hp_ethtool_read",
+        .doc = "Reads all statistics. A netdev that is not there is HP_STATUS_DEVICE_NOT_FOUND until it is.",
+        .parameters = &.{ "ethtool", "reading" },
+        .Type = fn (*Ethtool, *EthtoolReading) callconv(.c) Status,
+    },
+    .{
+        .name = "hp_ethtool_values",
+        .doc = "The values of the last reading, valid until the next.",
+        .parameters = &.{"ethtool"},
+        .Type = fn (*const Ethtool) callconv(.c) [*]const u64,
+    },
+    .{
+        .name = "hp_ethtool_names",
+        .doc = "Their names, HP_STATISTIC_NAME_BYTES each, valid until the next reading.",
+        .parameters = &.{"ethtool"},
+        .Type = fn (*const Ethtool) callconv(.c) [*]const u8,
+    },
+    .{
+        .name = "hp_ethtool_destroy",
+        .doc = "NULL is allowed.",
+        .parameters = &.{"ethtool"},
+        .Type = fn (?*Ethtool) callconv(.c) void,
+    },
+    .{
+        .name = "hp_nvml_open",
+        .doc = "Loads and initialises NVML; `library` is a name for the dynamic loader. NULL with the reason in `outcome`.",
+        .parameters = &.{ "library", "outcome" },
+        .Type = fn ([*:0]const u8, *Outcome) callconv(.c) ?*Nvml,
+    },
+    .{
+        .name = "hp_nvml_missing",
+        .doc = "The calls that this library does not have, separated by spaces.",
+        .parameters = &.{"nvml"},
+        .Type = fn (*const Nvml) callconv(.c) [*:0]const u8,
+    },
+    .{
+        .name = "hp_nvml_read",
+        .doc = "Reads the GPU at the PCI address `pci`. May run on several threads at once.",
+        .parameters = &.{ "nvml", "pci", "reading" },
+        .Type = fn (*const Nvml, [*:0]const u8, *NvmlReading) callconv(.c) Status,
+    },
+    .{
+        .name = "hp_nvml_reinit",
+        .doc = "Shuts the library down and initialises it again. No reading may be running.",
+        .parameters = &.{ "nvml", "outcome" },
+        .Type = fn (*Nvml, *Outcome) callconv(.c) Status,
+    },
+    .{
+        .name = "hp_nvml_close",
+        .doc = "Shuts the library down and unloads it. No reading may be running. NULL is allowed.",
+        .parameters = &.{"nvml"},
+        .Type = fn (?*Nvml) callconv(.c) void,
+    },
+    .{
+        .name = "hp_uncore_discover",
+        .doc = "Finds the PMUs of a kind and the codes of their events, by reading files alone. NULL with the reason in `outcome`.",
+        .parameters = &.{ "config", "outcome" },
+        .Type = fn (*const UncoreConfig, *Outcome) callconv(.c) ?*Uncore,
+    },
+    .{
+        .name = "hp_uncore_counters",
+        .doc = "Copies up to `capacity` of the events found, and returns how many there are.",
+        .parameters = &.{ "uncore", "counters", "capacity" },
+        .Type = fn (*const Uncore, ?[*]UncoreCounter, u64) callconv(.c) u64,
+    },
+    .{
+        .name = "hp_uncore_open",
+        .doc = "Opens all events found; they count from then on. On failure none is open.",
+        .parameters = &.{ "uncore", "outcome" },
+        .Type = fn (*Uncore, *Outcome) callconv(.c) Status,
+    },
+    .{
+        .name = "hp_uncore_read",
+        .doc = "Reads every event once, into up to `capacity` sockets, ascending; returns how many sockets there are.",
+        .parameters = &.{ "uncore", "sockets", "capacity" },
+        .Type = fn (*Uncore, ?[*]UncoreSocket, u64) callconv(.c) u64,
+    },
+    .{
+        .name = "hp_uncore_close",
+        .doc = "NULL is allowed.",
+        .parameters = &.{"uncore"},
+        .Type = fn (?*Uncore) callconv(.c) void,
     },
 };

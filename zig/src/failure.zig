@@ -26,10 +26,9 @@ pub const Report = struct {
     pub fn fail(self: *const Report, status: abi.Status, operation: []const u8, errno: u16, comptime reason: []const u8, args: anytype) Error {
         std.debug.assert(status != .ok);
         self.status.* = status;
-        self.failure.errno_value = errno;
-        put(&self.failure.operation, "{s}", .{operation});
-        put(&self.failure.object, "{s} port {d}", .{ self.device, self.port });
-        put(&self.failure.text, "{s} port {d}: {s}: " ++ reason, .{ self.device, self.port, operation } ++ args);
+        var object_buffer: [abi.name_bytes + 16]u8 = undefined;
+        const object = std.fmt.bufPrint(&object_buffer, "{s} port {d}", .{ self.device, self.port }) catch unreachable;
+        describe(self.failure, operation, object, errno, reason, args);
         return error.Failed;
     }
 
@@ -60,6 +59,14 @@ pub const Report = struct {
     }
 };
 
+/// Fills the texts and the errno of `failure`; its text is "object: operation: reason".
+pub fn describe(failure: *abi.Failure, operation: []const u8, object: []const u8, errno: u16, comptime reason: []const u8, args: anytype) void {
+    failure.errno_value = errno;
+    put(&failure.operation, "{s}", .{operation});
+    put(&failure.object, "{s}", .{object});
+    put(&failure.text, "{s}: {s}: " ++ reason, .{ object, operation } ++ args);
+}
+
 /// "EINVAL"; verbs do not always set it.
 pub fn errnoName(errno: u16) []const u8 {
     if (errno == 0) return "failed without an errno";
@@ -85,7 +92,7 @@ fn memlockLimitBytes() ?u64 {
 }
 
 /// Formats into a zero-terminated field, cutting what does not fit.
-fn put(field: []u8, comptime format: []const u8, args: anytype) void {
+pub fn put(field: []u8, comptime format: []const u8, args: anytype) void {
     var writer: std.Io.Writer = .fixed(field[0 .. field.len - 1]);
     writer.print(format, args) catch {};
     @memset(field[writer.end..], 0);

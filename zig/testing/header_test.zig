@@ -22,6 +22,14 @@ const structs = .{
     .{ abi.Throughput, h.hp_throughput },
     .{ abi.LoopbackConfig, h.hp_loopback_config },
     .{ abi.LoopbackResult, h.hp_loopback_result },
+    .{ abi.Outcome, h.hp_outcome },
+    .{ abi.CounterValue, h.hp_counter_value },
+    .{ abi.EthtoolReading, h.hp_ethtool_reading },
+    .{ abi.NvmlValue, h.hp_nvml_value },
+    .{ abi.NvmlReading, h.hp_nvml_reading },
+    .{ abi.UncoreConfig, h.hp_uncore_config },
+    .{ abi.UncoreCounter, h.hp_uncore_counter },
+    .{ abi.UncoreSocket, h.hp_uncore_socket },
     .{ abi.Description, h.hp_description },
 };
 
@@ -49,7 +57,7 @@ test "structs have the same layout in C" {
 
 test "enums have the same values in C" {
     @setEvalBranchQuota(10_000);
-    const enums = .{ .{ abi.Status, "HP_STATUS_" }, .{ abi.PageKind, "HP_PAGE_KIND_" }, .{ abi.ToolCheck, "HP_TOOL_CHECK_" } };
+    const enums = .{ .{ abi.Status, "HP_STATUS_" }, .{ abi.PageKind, "HP_PAGE_KIND_" }, .{ abi.ToolCheck, "HP_TOOL_CHECK_" }, .{ abi.CounterState, "HP_COUNTER_STATE_" }, .{ abi.UncoreKind, "HP_UNCORE_KIND_" }, .{ abi.UncoreDirection, "HP_UNCORE_DIRECTION_" } };
     inline for (enums) |entry| inline for (@typeInfo(entry[0]).@"enum".fields) |field| {
         const name = comptime name: {
             var buffer: [field.name.len]u8 = undefined;
