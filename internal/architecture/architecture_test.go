@@ -133,3 +133,8 @@ func TestOneDoorPerDangerousThing(t *testing.T) {
 		}
 	}
 }
+
+func TestDocumentIsALeaf(t *testing.T) {
+	// Every format is read by it, so that it may know none of them.
+	require.Empty(t, reach(sources(t), "internal/document"), "what a document means belongs to its owner")
+}

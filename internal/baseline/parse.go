@@ -1,12 +1,8 @@
 package baseline
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/yuuki/hostping/internal/document"
 	"github.com/yuuki/hostping/internal/topology"
@@ -28,77 +24,23 @@ const (
 	maxLAGPorts   = 64
 	maxRounds     = 1e4
 	maxSamples    = 1e9
-	maxText       = 256
 	maxAsymmetric = 4096 // lines of accepted asymmetry
 )
 
 // Parse reads a hostping.baseline/v1 document. It takes nothing on trust; an
 // error is a *document.FieldError about the first field that cannot be right.
 func Parse(doc []byte) (File, error) {
-	var f File
-	if err := document.Check(doc, MaxDocumentBytes); err != nil {
-		return f, err
-	}
-	fields, err := document.Object("", doc)
+	f, err := document.Read[File](document.Format{
+		Schema: SchemaID, MaxBytes: MaxDocumentBytes, Origin: "hostpingctl calibrate",
+	}, doc)
 	if err != nil {
-		return f, err
-	}
-	// The schema first: fields of another one are not errors of this one.
-	if f.Schema, err = document.Value[string]("schema", fields["schema"]); err != nil {
-		return f, err
-	}
-	if f.Schema != SchemaID {
-		return f, document.Bad("schema", "%q is not %q%s", f.Schema, SchemaID, future(f.Schema))
-	}
-	known := []string{"schema", "tool", "backend", "calibrations", "entries"}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains(known, name) {
-			return f, document.Bad(name, "is no field of %s", SchemaID)
-		}
-	}
-	if f.Tool, err = document.Value[Tool]("tool", fields["tool"]); err != nil {
-		return f, err
-	}
-	if f.Backend, err = document.Value[string]("backend", fields["backend"]); err != nil {
-		return f, err
-	}
-	if f.Calibrations, err = document.List("calibrations", fields["calibrations"], document.Value[Calibration]); err != nil {
-		return f, err
-	}
-	if f.Entries, err = document.List("entries", fields["entries"], parseEntry); err != nil {
-		return f, err
+		return File{}, err
 	}
 	if err := f.Validate(); err != nil {
-		return f, err
+		return File{}, err
 	}
 	f.sort()
 	return f, nil
-}
-
-// future is a hint when a file is of a later version of this format.
-func future(schema string) string {
-	name, _, _ := strings.Cut(SchemaID, "/")
-	if strings.HasPrefix(schema, name+"/") {
-		return ": this version of hostping cannot read it; calibrate with this one, or use the newer"
-	}
-	return "; \"hostpingctl calibrate\" writes such a file"
-}
-
-func parseEntry(field string, raw json.RawMessage) (e Entry, err error) {
-	fields, err := document.Object(field, raw)
-	if err != nil {
-		return e, err
-	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if name != "key" && name != "measured" {
-			return e, document.Bad(field+"."+name, "is no field of %s", SchemaID)
-		}
-	}
-	if e.Key, err = document.Value[Key](field+".key", fields["key"]); err != nil {
-		return e, err
-	}
-	e.Measured, err = document.List(field+".measured", fields["measured"], document.Value[Measured])
-	return e, err
 }
 
 // Validate checks that a file contradicts neither itself nor physics. The
@@ -107,7 +49,7 @@ func (f File) Validate() error {
 	if f.Schema != SchemaID {
 		return document.Bad("schema", "%q is not %q", f.Schema, SchemaID)
 	}
-	if err := first(f.Tool.validate("tool"), oneOf("backend", f.Backend, "live", "sim")); err != nil {
+	if err := document.First(f.Tool.validate("tool"), document.OneOf("backend", f.Backend, "live", "sim")); err != nil {
 		return err
 	}
 	if len(f.Calibrations) == 0 {
@@ -143,7 +85,7 @@ func (f File) Validate() error {
 }
 
 func (t Tool) validate(field string) error {
-	return first(text(field+".version", t.Version), text(field+".revision", t.Revision))
+	return document.First(document.Text(field+".version", t.Version), document.Text(field+".revision", t.Revision))
 }
 
 func (c Calibration) validate(field string) error {
@@ -163,14 +105,14 @@ func (c Calibration) validate(field string) error {
 		return document.Bad(field+".accepted_asymmetry", "has %d lines, more than %d", len(c.AcceptedAsymmetry), maxAsymmetric)
 	}
 	for i, line := range c.AcceptedAsymmetry {
-		if err := text(fmt.Sprintf("%s.accepted_asymmetry[%d]", field, i), line); err != nil {
+		if err := document.Text(fmt.Sprintf("%s.accepted_asymmetry[%d]", field, i), line); err != nil {
 			return err
 		}
 	}
-	return first(
-		text(field+".host", c.Host),
+	return document.First(
+		document.Text(field+".host", c.Host),
 		c.Tool.validate(field+".tool"),
-		between(field+".rounds", c.Rounds, 1, maxRounds),
+		document.Within(field+".rounds", c.Rounds, 1, maxRounds),
 	)
 }
 
@@ -191,8 +133,8 @@ func (e Entry) validate(field string, calibrations int) error {
 			return document.Bad(place+".calibration", "%d is given twice", m.Calibration)
 		}
 		seen[m.Calibration] = true
-		if err := first(
-			between(place+".paths", m.Paths, 1, maxSamples),
+		if err := document.First(
+			document.Within(place+".paths", m.Paths, 1, maxSamples),
 			m.Bandwidth.validate(place+".bandwidth_gbps", "Gb/s", e.Key.maxGbps()),
 			m.Latency.validate(place+".latency_us", "µs", maxUs),
 		); err != nil {
@@ -215,17 +157,17 @@ func (k Key) maxGbps() float64 {
 }
 
 func (k Key) validate(field string) error {
-	if err := first(
-		oneOf(field+".class", k.Class, classes()...),
-		oneOf(field+".role", k.Role, topology.RoleRNIC, topology.RoleSoftware),
-		oneOf(field+".endpoint", k.Endpoint, EndpointMemory, EndpointGPU),
-		text(field+".platform", k.Platform), text(field+".driver", k.Driver), text(field+".rnic_model", k.RNICModel),
-		text(field+".gpu_vendor", k.GPUVendor), text(field+".gpu_model", k.GPUModel),
-		positive(field+".rate_gbps", k.RateGbps, maxGbps),
-		positive(field+".pcie_speed_gts", k.PCIeSpeedGTs, maxSpeedGTs),
-		optional(field+".lag_ports", k.LAGPorts, maxLAGPorts),
-		optional(field+".mtu_bytes", k.MTUBytes, maxMTUBytes),
-		optional(field+".pcie_width", k.PCIeWidth, maxLanes),
+	if err := document.First(
+		document.OneOf(field+".class", k.Class, classes()...),
+		document.OneOf(field+".role", k.Role, topology.RoleRNIC, topology.RoleSoftware),
+		document.OneOf(field+".endpoint", k.Endpoint, EndpointMemory, EndpointGPU),
+		document.Text(field+".platform", k.Platform), document.Text(field+".driver", k.Driver), document.Text(field+".rnic_model", k.RNICModel),
+		document.Text(field+".gpu_vendor", k.GPUVendor), document.Text(field+".gpu_model", k.GPUModel),
+		document.Positive(field+".rate_gbps", k.RateGbps, maxGbps),
+		document.Positive(field+".pcie_speed_gts", k.PCIeSpeedGTs, maxSpeedGTs),
+		document.Maybe(field+".lag_ports", k.LAGPorts, 1, maxLAGPorts),
+		document.Maybe(field+".mtu_bytes", k.MTUBytes, 1, maxMTUBytes),
+		document.Maybe(field+".pcie_width", k.PCIeWidth, 1, maxLanes),
 	); err != nil {
 		return err
 	}
@@ -240,7 +182,7 @@ func (k Key) validate(field string) error {
 }
 
 func (f Figure) validate(field, unit string, most float64) error {
-	if err := between(field+".samples", f.Samples, 1, maxSamples); err != nil {
+	if err := document.Within(field+".samples", f.Samples, 1, maxSamples); err != nil {
 		return err
 	}
 	for _, v := range []struct {
@@ -259,54 +201,6 @@ func (f Figure) validate(field, unit string, most float64) error {
 	}
 	if s := f.SpreadShare; s != nil && !(*s >= 0 && *s <= maxSpread) {
 		return document.Bad(field+".spread_share", "%v is not between 0 and %v", *s, maxSpread)
-	}
-	return nil
-}
-
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func oneOf[T ~string](field string, v T, known ...T) error {
-	if !slices.Contains(known, v) {
-		return document.Bad(field, "%q is none of %v", string(v), known)
-	}
-	return nil
-}
-
-func positive(field string, v *float64, most float64) error {
-	if v != nil && (!(*v > 0) || *v > most) {
-		return document.Bad(field, "%v is not above 0 and at most %v", *v, most)
-	}
-	return nil
-}
-
-func between(field string, v, least, most int) error {
-	if v < least || v > most {
-		return document.Bad(field, "%d is not between %d and %d", v, least, most)
-	}
-	return nil
-}
-
-func optional(field string, v *int, most int) error {
-	if v == nil {
-		return nil
-	}
-	return between(field, *v, 1, most)
-}
-
-// text checks that a string fits on a line and leaves a terminal alone.
-func text(field, s string) error {
-	if len(s) > maxText {
-		return document.Bad(field, "is %d bytes long, more than %d", len(s), maxText)
-	}
-	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return document.Bad(field, "%q holds a character that does not print", s)
 	}
 	return nil
 }

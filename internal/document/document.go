@@ -1,218 +1,128 @@
-// Package document reads JSON documents that somebody else wrote. It takes
-// nothing on trust: bounded, one object, no name given twice, no field that
-// the format does not have; and an error always names the field.
+// Package document reads the JSON documents of hostping (topologies, reports,
+// baseline files), which somebody else may have written. It takes nothing on
+// trust: bounded, whole, one object, every name in its right case and once,
+// every value of its kind; and an error always names the field.
 //
-// It knows the form of documents, not what their numbers mean.
+// It knows the form of documents. What their values mean, and which of them
+// contradict each other, the owner of a format checks.
 package document
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
+	"reflect"
 	"strings"
+	"unicode/utf8"
 )
 
-// maxDepth is beyond what our formats nest, and keeps the stack of a hostile
-// document small.
-const maxDepth = 16
-
-// maxShown is how much of a name or a value an error quotes, in bytes.
-const maxShown = 200
-
-// FieldError is one value of a document that cannot be right.
-type FieldError struct {
-	Field   string // as in JSON: "entries[2].bandwidth_gbps"; "" is the document itself
-	Problem string // what it is, and what would be right
+// Format is a kind of document and how it is read.
+//
+// A field of the struct behind it must be in every document unless it is a
+// pointer, has omitempty in its json tag, or the tag document:"optional". With
+// document:"sparse" the same goes for all fields of the objects in it.
+type Format struct {
+	Schema   string // name and version, as in the field "schema" of every document
+	MaxBytes int    // the longest document that is read
+	Origin   string // the command that writes such documents, for people who gave another
+	// IgnoreUnknown skips fields of unknown names, for a newer version may have
+	// written them. They are refused otherwise.
+	IgnoreUnknown bool
 }
 
-// Error is the field and its problem in one line.
-func (e *FieldError) Error() string {
-	if e.Field == "" {
-		return e.Problem
+// Read reads a document of the format. The error is a *FieldError about the
+// first value that cannot be right.
+func Read[T any](f Format, doc []byte) (value T, err error) {
+	return value, f.read(doc, reflect.ValueOf(&value).Elem())
+}
+
+func (f Format) read(doc []byte, into reflect.Value) error {
+	if len(doc) > f.MaxBytes {
+		return Bad("", "the document is longer than %s: it is no %s", size(f.MaxBytes), f.Schema)
 	}
-	return e.Field + ": " + e.Problem
-}
-
-// Bad makes a FieldError.
-func Bad(field, format string, args ...any) error {
-	return &FieldError{Field: shorten(field), Problem: shorten(fmt.Sprintf(format, args...))}
-}
-
-func shorten(s string) string {
-	if len(s) <= maxShown {
-		return s
+	if at := invalidUTF8(doc); at >= 0 {
+		return Bad("", "byte %d is no UTF-8 text: this is no JSON document", at)
 	}
-	return strings.ToValidUTF8(s[:maxShown], "") + "..."
-}
-
-// Check looks through a document once, before anything is decoded: it is one
-// JSON object of at most maxBytes, whole, and no object in it gives a name
-// twice (in whatever case: decoders do not tell "A" from "a").
-func Check(doc []byte, maxBytes int) error {
-	if len(doc) > maxBytes {
-		return Bad("", "the document is %d bytes long, more than %d", len(doc), maxBytes)
-	}
-	w := walker{decoder: json.NewDecoder(bytes.NewReader(doc))}
-	w.decoder.UseNumber()
-	token, err := w.decoder.Token()
-	switch {
-	case errors.Is(err, io.EOF):
+	if len(bytes.TrimSpace(doc)) == 0 {
 		return Bad("", "the document is empty, not a JSON object")
-	case err != nil:
-		return w.broken("", err)
-	case token != json.Delim('{'):
-		return Bad("", "the document is no JSON object")
 	}
-	if err := w.object("", 1); err != nil {
-		return err
-	}
-	if _, err := w.decoder.Token(); !errors.Is(err, io.EOF) {
-		return Bad("", "something follows the JSON object at byte %d", w.decoder.InputOffset())
-	}
-	return nil
-}
-
-type walker struct{ decoder *json.Decoder }
-
-// object walks the rest of an object whose brace has been read.
-func (w walker) object(field string, depth int) error {
-	names := map[string]bool{}
-	for w.decoder.More() {
-		token, err := w.decoder.Token()
-		if err != nil {
-			return w.broken(field, err)
-		}
-		name, _ := token.(string) // the decoder lets nothing else stand there
-		inner := join(field, name)
-		if folded := strings.ToLower(name); names[folded] {
-			return Bad(inner, "is given twice")
-		} else {
-			names[folded] = true
-		}
-		if err := w.value(inner, depth); err != nil {
-			return err
-		}
-	}
-	return w.end(field)
-}
-
-// array walks the rest of a list whose bracket has been read.
-func (w walker) array(field string, depth int) error {
-	for i := 0; w.decoder.More(); i++ {
-		if err := w.value(field+"["+strconv.Itoa(i)+"]", depth); err != nil {
-			return err
-		}
-	}
-	return w.end(field)
-}
-
-func (w walker) value(field string, depth int) error {
-	token, err := w.decoder.Token()
-	if err != nil {
-		return w.broken(field, err)
-	}
-	if depth >= maxDepth {
-		return Bad(field, "lies deeper than %d levels", maxDepth)
-	}
-	switch token {
-	case json.Delim('{'):
-		return w.object(field, depth+1)
-	case json.Delim('['):
-		return w.array(field, depth+1)
-	}
-	return nil
-}
-
-// end reads the closing brace or bracket.
-func (w walker) end(field string) error {
-	if _, err := w.decoder.Token(); err != nil {
-		return w.broken(field, err)
-	}
-	return nil
-}
-
-func (w walker) broken(field string, err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return Bad(field, "the document ends in the middle, at byte %d", w.decoder.InputOffset())
-	}
-	return Bad(field, "no JSON near byte %d: %s", w.decoder.InputOffset(), strings.TrimPrefix(err.Error(), "json: "))
-}
-
-func join(field, name string) string {
-	if field == "" {
-		return name
-	}
-	return field + "." + name
-}
-
-// Object splits an object into its fields, without looking into them.
-func Object(field string, raw json.RawMessage) (map[string]json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	return fields, Decode(field, raw, &fields)
-}
-
-// List decodes a list element by element, so that an error knows the index.
-func List[T any](field string, raw json.RawMessage, each func(field string, raw json.RawMessage) (T, error)) ([]T, error) {
-	var elements []json.RawMessage
-	if err := Decode(field, raw, &elements); err != nil {
-		return nil, err
-	}
-	values := make([]T, len(elements))
-	for i, element := range elements {
-		var err error
-		if values[i], err = each(fmt.Sprintf("%s[%d]", field, i), element); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
-}
-
-// Value decodes one value into a T.
-func Value[T any](field string, raw json.RawMessage) (value T, err error) {
-	return value, Decode(field, raw, &value)
-}
-
-// Decode reads one value that must be there and must not be null. Fields that
-// into does not have are refused.
-func Decode(field string, raw json.RawMessage, into any) error {
-	if len(raw) == 0 {
-		return Bad(field, "is missing")
-	}
-	if string(bytes.TrimSpace(raw)) == "null" {
-		return Bad(field, "is null")
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if err == nil {
-		return nil
-	}
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		if kind.Field != "" {
-			field = join(field, kind.Field)
-		}
-		return Bad(field, "%s is no %s", kind.Value, wanted(kind.Type.Kind().String()))
-	}
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return Bad(join(field, strings.Trim(name, `"`)), "is no field of this format")
-	}
-	return Bad(field, "%s", strings.TrimPrefix(err.Error(), "json: "))
-}
-
-// wanted says a Go kind in a document's words.
-func wanted(kind string) string {
+	// The schema first: fields of another one are not errors of this one.
+	schema, readable := schemaOf(doc)
 	switch {
-	case strings.HasPrefix(kind, "int"):
-		return "whole number"
-	case strings.HasPrefix(kind, "float"):
-		return "number that a double can hold"
-	case kind == "slice":
-		return "list"
-	case kind == "struct", kind == "map":
-		return "object"
+	case readable && schema == nil:
+		return Bad("schema", "is missing")
+	case schema != nil && *schema != f.Schema:
+		return Bad("schema", "%q is not %q%s", *schema, f.Schema, f.advice(*schema))
 	}
-	return kind
+	d := decoder{scanner: scanner{doc: doc}, format: f, shapes: map[reflect.Type]*shape{}}
+	if err := d.value(into, d.shapeOf(into.Type()), false); err != nil {
+		return whole(err)
+	}
+	if d.next(); d.at < len(doc) {
+		return Bad("", "something follows the document at byte %d", d.at)
+	}
+	return nil
+}
+
+// advice says what may be meant by another schema.
+func (f Format) advice(schema string) string {
+	name, _, _ := strings.Cut(f.Schema, "/")
+	if strings.HasPrefix(schema, name+"/") {
+		return ": this version of hostping cannot read it; use the version that wrote it"
+	}
+	return fmt.Sprintf("; %q writes such a document", f.Origin)
+}
+
+// whole gives an error about no field its subject, the document.
+func whole(err error) error {
+	if f, ok := err.(*FieldError); ok && f.Field == "" {
+		return Bad("", "the document %s", f.Problem)
+	}
+	return err
+}
+
+// schemaOf finds the schema of a document without reading what follows it.
+// nil is a document without one, or one that is not readable so far.
+func schemaOf(doc []byte) (schema *string, readable bool) {
+	s := scanner{doc: doc}
+	if s.next() != '{' {
+		return nil, false
+	}
+	found := errors.New("found")
+	err := s.object(func(name []byte) error {
+		if string(name) != "schema" {
+			return s.skip()
+		}
+		if s.next() != '"' {
+			return errors.New("no text")
+		}
+		text, err := s.text()
+		if err != nil {
+			return err
+		}
+		schema = new(string(text))
+		return found
+	})
+	return schema, err == nil || err == found
+}
+
+func size(bytes int) string {
+	if bytes%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}
+
+// invalidUTF8 is where the text stops being UTF-8; -1 where it does not.
+func invalidUTF8(doc []byte) int {
+	if utf8.Valid(doc) {
+		return -1
+	}
+	for at := 0; ; {
+		r, size := utf8.DecodeRune(doc[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
 }

@@ -3,12 +3,10 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/baseline"
+	"github.com/yuuki/hostping/internal/document"
 	"github.com/yuuki/hostping/internal/engine"
 	"github.com/yuuki/hostping/internal/monitor"
 	"github.com/yuuki/hostping/internal/probe"
@@ -34,7 +32,7 @@ const (
 // check finds what a decoded report contradicts: itself, its topology, physics.
 func check(r *Report) error {
 	if err := r.Topology.Validate(); err != nil {
-		return at("topology", err)
+		return document.At("topology", err)
 	}
 	c := checker{paths: map[topology.PathKey]topology.Path{}, accounted: map[topology.PathKey]bool{}, hops: map[string]topology.HopKind{}, rnics: map[string]bool{}, gpus: map[string]bool{}}
 	for _, p := range r.Topology.Paths {
@@ -49,23 +47,23 @@ func check(r *Report) error {
 	for _, g := range r.Topology.GPUs {
 		c.gpus[g.ID] = true
 	}
-	if err := first(
-		at("run", c.run(&r.Run)),
-		each("measurements", r.Measurements, c.measurement),
-		each("hops", r.Hops, c.hop),
-		each("history", r.History, c.history),
-		each("path_history", r.PathHistory, c.pathHistory),
+	if err := document.First(
+		document.At("run", c.run(&r.Run)),
+		document.Each("measurements", r.Measurements, c.measurement),
+		document.Each("hops", r.Hops, c.hop),
+		document.Each("history", r.History, c.history),
+		document.Each("path_history", r.PathHistory, c.pathHistory),
 		sameRuns(r),
-		at("monitor", c.monitor(&r.Monitor)),
-		each("sources", r.Sources, c.source),
-		each("unmeasured", r.Unmeasured, c.unmeasured),
-		at("idle", c.idle(&r.Idle)),
+		document.At("monitor", c.monitor(&r.Monitor)),
+		document.Each("sources", r.Sources, c.source),
+		document.Each("unmeasured", r.Unmeasured, c.unmeasured),
+		document.At("idle", c.idle(&r.Idle)),
 	); err != nil {
 		return err
 	}
 	for i, p := range r.Topology.Paths {
 		if !c.accounted[p.Key()] {
-			return bad("unmeasured", "does not list topology.paths[%d], %v, which measurements do not list either", i, p.Key())
+			return document.Bad("unmeasured", "does not list topology.paths[%d], %v, which measurements do not list either", i, p.Key())
 		}
 	}
 	return nil
@@ -80,13 +78,13 @@ type checker struct {
 }
 
 func (c *checker) run(r *Run) error {
-	return first(
-		identifier("id", r.ID),
-		oneOf("mode", r.Mode, string(engine.ModeIdle), string(engine.ModeBusy)),
-		oneOf("backend", r.Backend, "live", "sim"),
-		identifier("trigger", r.Trigger),
-		within("duration_ms", r.DurationMs, 0, maxDurationMs),
-		at("thresholds", thresholds(r.Thresholds)),
+	return document.First(
+		document.Identifier("id", r.ID),
+		document.OneOf("mode", r.Mode, string(engine.ModeIdle), string(engine.ModeBusy)),
+		document.OneOf("backend", r.Backend, "live", "sim"),
+		document.Identifier("trigger", r.Trigger),
+		document.Within("duration_ms", r.DurationMs, 0, maxDurationMs),
+		document.At("thresholds", thresholds(r.Thresholds)),
 	)
 }
 
@@ -94,7 +92,7 @@ func thresholds(t Thresholds) error {
 	if t == (Thresholds{}) {
 		return nil // not stated
 	}
-	return first(share("path", t.Path), share("overload", t.Overload), share("pause", t.Pause), atLeast("flap_runs", t.FlapRuns, 1))
+	return document.First(share("path", t.Path), share("overload", t.Overload), share("pause", t.Pause), atLeast("flap_runs", t.FlapRuns, 1))
 }
 
 func (c *checker) measurement(m *Measurement) error {
@@ -103,58 +101,57 @@ func (c *checker) measurement(m *Measurement) error {
 		return err
 	}
 	if m.Class != path.Class {
-		return bad("class", "%q is not the class of this path in the topology, %q", shorten(string(m.Class)), path.Class)
+		return document.Bad("class", "%q is not the class of this path in the topology, %q", string(m.Class), path.Class)
 	}
 	if m.Close != path.Close {
-		return bad("close", "is %v; in the topology it is %v", m.Close, path.Close)
+		return document.Bad("close", "is %v; in the topology it is %v", m.Close, path.Close)
 	}
-	if err := first(
-		within("bandwidth_gbps", m.BandwidthGbps, 0, maxGbps),
-		maybe("paper_bandwidth_gbps", m.PaperBandwidthGbps, 0, maxGbps),
-		at("latency_us", latencies(&m.LatencyUs)),
-		maybe("reference_gbps", m.ReferenceGbps, 0, maxGbps),
-		maybe("reference_latency_us", m.ReferenceLatencyUs, 0, maxLatencyUs),
-		at("baseline", expectation(&m.Baseline)),
+	if err := document.First(
+		document.Within("bandwidth_gbps", m.BandwidthGbps, 0, maxGbps),
+		document.Maybe("paper_bandwidth_gbps", m.PaperBandwidthGbps, 0, maxGbps),
+		document.At("latency_us", latencies(&m.LatencyUs)),
+		document.Maybe("reference_gbps", m.ReferenceGbps, 0, maxGbps),
+		document.Maybe("reference_latency_us", m.ReferenceLatencyUs, 0, maxLatencyUs),
+		document.At("baseline", expectation(&m.Baseline)),
 		pathVerdict("verdict", m.Verdict),
 		pathVerdict("latency_verdict", m.LatencyVerdict),
-		maybe("self_noise_ns", m.SelfNoiseNs, 0, maxSelfNoiseNs),
+		document.Maybe("self_noise_ns", m.SelfNoiseNs, 0, maxSelfNoiseNs),
 		upTo("reads", len(m.Reads), maxReads),
-		each("reads", m.Reads, c.read),
+		document.Each("reads", m.Reads, c.read),
 	); err != nil {
 		return err
 	}
 	if s := m.Setup; s != nil {
-		if err := at("setup", first(
+		if err := document.At("setup", document.First(
 			atLeast("queue_pairs", s.QueuePairs, 1), atLeast("depth", s.Depth, 1),
 			atLeast("message_bytes", s.MessageBytes, 1), atLeast("mtu_bytes", s.MTUBytes, 0))); err != nil {
 			return err
 		}
 	}
 	if m.Failure != nil {
-		if err := at("failure", identifier("reason", m.Failure.Reason)); err != nil {
+		if err := document.At("failure", document.Identifier("reason", m.Failure.Reason)); err != nil {
 			return err
 		}
 	}
 	byBandwidth := medianRead(m.Reads, func(x Read) float64 { return x.BandwidthGbps })
 	byLatency := medianRead(m.Reads, func(x Read) float64 { return x.LatencyUs.P50Us })
-	return first(
+	return document.First(
 		same("bandwidth_gbps", m.BandwidthGbps, byBandwidth.BandwidthGbps),
 		same("latency_us.p50", m.LatencyUs.P50Us, byLatency.LatencyUs.P50Us))
 }
 
 func (c *checker) read(x *Read) error {
-	return first(
-		within("bandwidth_gbps", x.BandwidthGbps, 0, maxGbps),
-		maybe("paper_bandwidth_gbps", x.PaperBandwidthGbps, 0, maxGbps),
-		at("latency_us", latencies(&x.LatencyUs)),
-		each("links", x.Links, func(l *probe.LinkSample) error {
+	return document.First(
+		document.Within("bandwidth_gbps", x.BandwidthGbps, 0, maxGbps),
+		document.Maybe("paper_bandwidth_gbps", x.PaperBandwidthGbps, 0, maxGbps),
+		document.At("latency_us", latencies(&x.LatencyUs)),
+		document.Each("links", x.Links, func(l *probe.LinkSample) error {
 			if _, ok := c.hops[l.Hop]; !ok { // a detour may load hops beside the path
-				return bad("hop", "%q is not listed in the topology", shorten(l.Hop))
+				return document.Bad("hop", "%q is not listed in the topology", l.Hop)
 			}
-			if w := l.Width; w != nil && (*w < 0 || *w > maxLanes) {
-				return bad("width", "%d is not between 0 and %d", *w, maxLanes)
-			}
-			return maybe("speed_gts", l.SpeedGTs, 0, maxSpeedGTs)
+			return document.First(
+				document.Maybe("width", l.Width, 0, maxLanes),
+				document.Maybe("speed_gts", l.SpeedGTs, 0, maxSpeedGTs))
 		}))
 }
 
@@ -164,11 +161,11 @@ func (c *checker) account(rnic, endpoint string) (topology.Path, error) {
 	path, ok := c.paths[key]
 	switch {
 	case !ok && !c.rnics[rnic]:
-		return path, bad("rnic", "%q is not listed in the topology", shorten(rnic))
+		return path, document.Bad("rnic", "%q is not listed in the topology", rnic)
 	case !ok:
-		return path, bad("endpoint", "%s is no path of the topology", shorten(key.String()))
+		return path, document.Bad("endpoint", "%s is no path of the topology", key.String())
 	case c.accounted[key]:
-		return path, bad("endpoint", "%v is told of twice", key)
+		return path, document.Bad("endpoint", "%v is told of twice", key)
 	}
 	c.accounted[key] = true
 	return path, nil
@@ -178,39 +175,39 @@ func (c *checker) unmeasured(u *Unmeasured) error {
 	if _, err := c.account(u.RNIC, u.Endpoint); err != nil {
 		return err
 	}
-	return identifier("reason", u.Reason)
+	return document.Identifier("reason", u.Reason)
 }
 
 func (c *checker) hop(h *Hop) error {
 	kind, ok := c.hops[h.ID]
 	if !ok {
-		return bad("id", "%q is not listed in the topology", shorten(h.ID))
+		return document.Bad("id", "%q is not listed in the topology", h.ID)
 	}
 	if h.Kind != kind {
-		return bad("kind", "%q is not the kind of %s, %q", shorten(string(h.Kind)), h.ID, kind)
+		return document.Bad("kind", "%q is not the kind of %s, %q", string(h.Kind), h.ID, kind)
 	}
-	return first(
+	return document.First(
 		hopVerdict("verdict", h.Verdict),
 		atLeast("abnormal_count", h.AbnormalCount, 0),
-		maybe("utilization", h.Utilization, 0, maxUtilization),
-		maybe("estimated_capacity_gbps", h.EstimatedCapacityGbps, 0, maxGbps))
+		document.Maybe("utilization", h.Utilization, 0, maxUtilization),
+		document.Maybe("estimated_capacity_gbps", h.EstimatedCapacityGbps, 0, maxGbps))
 }
 
 // history may name a hop that this run no longer found.
 func (c *checker) history(h *HopHistory) error {
-	return first(
-		identifier("hop", h.Hop),
+	return document.First(
+		document.Identifier("hop", h.Hop),
 		upTo("verdicts", len(h.Verdicts), maxTextInList),
-		each("verdicts", h.Verdicts, func(v *string) error { return hopVerdict("", *v) }))
+		document.Each("verdicts", h.Verdicts, func(v *string) error { return hopVerdict("", *v) }))
 }
 
 // pathHistory may name a path that this run no longer found.
 func (c *checker) pathHistory(h *PathHistory) error {
-	return first(
-		identifier("rnic", h.RNIC),
-		identifier("endpoint", h.Endpoint),
-		each("verdicts", h.Verdicts, func(v *string) error {
-			return oneOf("", analyzer.Verdict(*v), analyzer.Normal, analyzer.Abnormal, analyzer.Gray, analyzer.Uncertain, analyzer.Unmeasured)
+	return document.First(
+		document.Identifier("rnic", h.RNIC),
+		document.Identifier("endpoint", h.Endpoint),
+		document.Each("verdicts", h.Verdicts, func(v *string) error {
+			return document.OneOf("", analyzer.Verdict(*v), analyzer.Normal, analyzer.Abnormal, analyzer.Gray, analyzer.Uncertain, analyzer.Unmeasured)
 		}))
 }
 
@@ -222,12 +219,12 @@ func sameRuns(r *Report) error {
 	}
 	for i, h := range r.History {
 		if len(h.Verdicts) != runs {
-			return bad(fmt.Sprintf("history[%d].verdicts", i), "has %d entries; that of %s has %d", len(h.Verdicts), r.History[0].Hop, runs)
+			return document.Bad(fmt.Sprintf("history[%d].verdicts", i), "has %d entries; that of %s has %d", len(h.Verdicts), r.History[0].Hop, runs)
 		}
 	}
 	for i, h := range r.PathHistory {
 		if len(h.Verdicts) != runs {
-			return bad(fmt.Sprintf("path_history[%d].verdicts", i), "has %d entries; history tells of %d runs", len(h.Verdicts), runs)
+			return document.Bad(fmt.Sprintf("path_history[%d].verdicts", i), "has %d entries; history tells of %d runs", len(h.Verdicts), runs)
 		}
 	}
 	return nil
@@ -235,197 +232,123 @@ func sameRuns(r *Report) error {
 
 func (c *checker) bus(b *monitor.BusUtilization, seen map[string]bool) error {
 	if kind, ok := c.hops[b.Hop()]; !ok || kind != topology.HopMemory && kind != topology.HopInterSocket {
-		return bad("component", "%q is no %s of the topology", shorten(b.Component), shorten(string(b.Kind)))
+		return document.Bad("component", "%q is no %s of the topology", b.Component, string(b.Kind))
 	}
-	return first(once("component", b.Hop(), seen), maybe("utilization", b.Utilization, 0, maxUtilization))
+	return document.First(document.Once("component", b.Hop(), seen), document.Maybe("utilization", b.Utilization, 0, maxUtilization))
 }
 
 func (c *checker) congestion(x *monitor.Congestion, seen map[string]bool) error {
-	return first(
+	return document.First(
 		c.listedOnce("rnic", x.RNIC, c.rnics, seen),
-		maybe("pause_ratio", x.PauseRatio, 0, maxUtilization),
-		maybe("drops", x.Drops, 0, math.MaxFloat64))
+		document.Maybe("pause_ratio", x.PauseRatio, 0, maxUtilization),
+		document.Maybe("drops", x.Drops, 0, math.MaxFloat64))
 }
 
 func (c *checker) monitor(m *Monitor) error {
 	seen := map[string]bool{}
 	config := func(x *RNICConfig) error { return c.listedOnce("rnic", x.RNIC, c.rnics, seen) }
-	if err := each("rnic_config", m.RNICConfig, config); err != nil {
+	if err := document.Each("rnic_config", m.RNICConfig, config); err != nil {
 		return err
 	}
 	bridges, translating := map[string]bool{}, map[string]bool{}
 	buses, congested := map[string]bool{}, map[string]bool{}
-	return first(
-		each("buses", m.Buses, func(b *monitor.BusUtilization) error { return c.bus(b, buses) }),
-		each("congestion", m.Congestion, func(x *monitor.Congestion) error { return c.congestion(x, congested) }),
-		each("active_ports", m.ActivePorts, func(port *string) error { return identifier("", *port) }),
-		each("acs", m.ACS, func(x *Setting) error { // a switch has a link, but need not be a part of the topology
-			return first(identifier("id", x.ID), once("id", x.ID, bridges))
+	return document.First(
+		document.Each("buses", m.Buses, func(b *monitor.BusUtilization) error { return c.bus(b, buses) }),
+		document.Each("congestion", m.Congestion, func(x *monitor.Congestion) error { return c.congestion(x, congested) }),
+		document.Each("active_ports", m.ActivePorts, func(port *string) error { return document.Identifier("", *port) }),
+		document.Each("acs", m.ACS, func(x *Setting) error { // a switch has a link, but need not be a part of the topology
+			return document.First(document.Identifier("id", x.ID), document.Once("id", x.ID, bridges))
 		}),
-		each("ats", m.ATS, func(x *Setting) error { return c.listedOnce("id", x.ID, c.rnics, translating) }))
+		document.Each("ats", m.ATS, func(x *Setting) error { return c.listedOnce("id", x.ID, c.rnics, translating) }))
 }
 
 func (c *checker) listedOnce(field, id string, listed, seen map[string]bool) error {
 	if !listed[id] {
-		return bad(field, "%q is not listed in the topology", shorten(id))
+		return document.Bad(field, "%q is not listed in the topology", id)
 	}
-	return once(field, id, seen)
+	return document.Once(field, id, seen)
 }
 
 func (c *checker) source(s *monitor.Source) error {
-	return first(
-		identifier("name", s.Name),
-		oneOf("state", s.State, monitor.SourceOK, monitor.SourceUnavailable, monitor.SourceFailing))
+	return document.First(
+		document.Identifier("name", s.Name),
+		document.OneOf("state", s.State, monitor.SourceOK, monitor.SourceUnavailable, monitor.SourceFailing))
 }
 
 func (c *checker) idle(i *monitor.Reading) error {
 	rnics, gpus := map[string]bool{}, map[string]bool{}
-	return first(
-		oneOf("state", i.State, monitor.Idle, monitor.Busy, monitor.Unknown),
-		each("rnics", i.RNICs, func(u *monitor.Utilization) error { return c.load(u, c.rnics, rnics) }),
-		each("gpus", i.GPUs, func(u *monitor.Utilization) error { return c.load(u, c.gpus, gpus) }))
+	return document.First(
+		document.OneOf("state", i.State, monitor.Idle, monitor.Busy, monitor.Unknown),
+		document.Each("rnics", i.RNICs, func(u *monitor.Utilization) error { return c.load(u, c.rnics, rnics) }),
+		document.Each("gpus", i.GPUs, func(u *monitor.Utilization) error { return c.load(u, c.gpus, gpus) }))
 }
 
 func (c *checker) load(u *monitor.Utilization, listed, seen map[string]bool) error {
-	return first(
+	return document.First(
 		c.listedOnce("id", u.ID, listed, seen),
-		maybe("utilization", u.Utilization, 0, maxUtilization))
+		document.Maybe("utilization", u.Utilization, 0, maxUtilization))
 }
 
 func latencies(l *probe.Latency) error {
-	if err := first(
-		within("p50", l.P50Us, 0, maxLatencyUs), within("p99", l.P99Us, 0, maxLatencyUs),
-		within("min", l.MinUs, 0, maxLatencyUs), within("max", l.MaxUs, 0, maxLatencyUs),
-		within("samples", float64(l.Samples), 0, maxSamples)); err != nil {
+	if err := document.First(
+		document.Within("p50", l.P50Us, 0, maxLatencyUs), document.Within("p99", l.P99Us, 0, maxLatencyUs),
+		document.Within("min", l.MinUs, 0, maxLatencyUs), document.Within("max", l.MaxUs, 0, maxLatencyUs),
+		document.Within("samples", float64(l.Samples), 0, maxSamples)); err != nil {
 		return err
 	}
-	return first(
+	return document.First(
 		notAbove("min", l.MinUs, "p50", l.P50Us), notAbove("p50", l.P50Us, "p99", l.P99Us), notAbove("p99", l.P99Us, "max", l.MaxUs))
 }
 
 func expectation(e *baseline.Expectation) error {
-	return first(
-		positive("bandwidth_gbps", e.BandwidthGbps, maxGbps),
-		maybe("latency_us", e.LatencyUs, 0, maxLatencyUs),
-		maybe("latency_above_close_us", e.LatencyAboveCloseUs, 0, maxLatencyUs),
-		maybe("spread_share", e.SpreadShare, 0, maxSpreadShare),
-		oneOf("source", e.Source, baseline.SourceDefault, baseline.SourceCalibration, baseline.SourceNone))
+	return document.First(
+		document.Positive("bandwidth_gbps", e.BandwidthGbps, maxGbps),
+		document.Maybe("latency_us", e.LatencyUs, 0, maxLatencyUs),
+		document.Maybe("latency_above_close_us", e.LatencyAboveCloseUs, 0, maxLatencyUs),
+		document.Maybe("spread_share", e.SpreadShare, 0, maxSpreadShare),
+		document.OneOf("source", e.Source, baseline.SourceDefault, baseline.SourceCalibration, baseline.SourceNone))
 }
 
 func pathVerdict(field, v string) error {
-	return oneOf(field, analyzer.Verdict(v), analyzer.Normal, analyzer.Abnormal, analyzer.Uncertain, analyzer.Unmeasured)
+	return document.OneOf(field, analyzer.Verdict(v), analyzer.Normal, analyzer.Abnormal, analyzer.Uncertain, analyzer.Unmeasured)
 }
 
 func hopVerdict(field, v string) error {
-	return oneOf(field, analyzer.Verdict(v), analyzer.Normal, analyzer.Abnormal, analyzer.Gray, analyzer.Flapping, analyzer.Uncertain)
+	return document.OneOf(field, analyzer.Verdict(v), analyzer.Normal, analyzer.Abnormal, analyzer.Gray, analyzer.Flapping, analyzer.Uncertain)
 }
 
 // same compares a figure with the one that it was taken from; another program may have rounded it.
 func same(field string, got, want float64) error {
 	if math.Abs(got-want) > 1e-3*math.Abs(want)+1e-9 {
-		return bad(field, "%v is not the median of the path's reads, %v", got, want)
-	}
-	return nil
-}
-
-func within(field string, x, least, most float64) error {
-	switch {
-	case x < least && least == 0:
-		return bad(field, "%v is negative", x)
-	case !(x >= least && x <= most):
-		return bad(field, "%v is not between %v and %v", x, least, most)
-	}
-	return nil
-}
-
-func maybe(field string, x *float64, least, most float64) error {
-	if x == nil {
-		return nil
-	}
-	return within(field, *x, least, most)
-}
-
-func positive(field string, x *float64, most float64) error {
-	if x != nil && !(*x > 0 && *x <= most) {
-		return bad(field, "%v is not above 0 and at most %v", *x, most)
+		return document.Bad(field, "%v is not the median of the path's reads, %v", got, want)
 	}
 	return nil
 }
 
 func share(field string, x float64) error {
 	if !(x > 0 && x < 1) {
-		return bad(field, "%v is no share above 0 and below 1", x)
+		return document.Bad(field, "%v is no share above 0 and below 1", x)
 	}
 	return nil
 }
 
 func atLeast(field string, n, least int) error {
 	if n < least {
-		return bad(field, "%d is below %d", n, least)
+		return document.Bad(field, "%d is below %d", n, least)
 	}
 	return nil
 }
 
 func upTo(field string, n, most int) error {
 	if n > most {
-		return bad(field, "has %d entries, more than %d", n, most)
+		return document.Bad(field, "has %d entries, more than %d", n, most)
 	}
 	return nil
 }
 
 func notAbove(low string, lowValue float64, high string, highValue float64) error {
 	if lowValue > highValue {
-		return bad(low, "%v is above %s, %v", lowValue, high, highValue)
-	}
-	return nil
-}
-
-func once(field, id string, seen map[string]bool) error {
-	if seen[id] {
-		return bad(field, "%q is given twice", shorten(id))
-	}
-	seen[id] = true
-	return nil
-}
-
-func oneOf[T ~string](field string, v T, known ...T) error {
-	if !slices.Contains(known, v) {
-		var words []string
-		for _, k := range known {
-			words = append(words, string(k))
-		}
-		return bad(field, "%q is none of %s", shorten(string(v)), strings.Join(words, ", "))
-	}
-	return nil
-}
-
-// identifier checks a name.
-func identifier(field, s string) error {
-	if s == "" {
-		return bad(field, "is empty")
-	}
-	if strings.ContainsFunc(s, unicode.IsSpace) {
-		return bad(field, "%q holds a space", shorten(s))
-	}
-	return nil
-}
-
-// each checks a list's elements, and puts the place in front of an error.
-func each[T any](list string, elements []T, check func(*T) error) error {
-	for i := range elements {
-		if err := check(&elements[i]); err != nil {
-			return at(fmt.Sprintf("%s[%d]", list, i), err)
-		}
-	}
-	return nil
-}
-
-// first returns the first error there is.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+		return document.Bad(low, "%v is above %s, %v", lowValue, high, highValue)
 	}
 	return nil
 }

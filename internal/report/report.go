@@ -34,8 +34,8 @@ type Report struct {
 	Measurements []Measurement         `json:"measurements"`
 	Hops         []Hop                 `json:"hops"`
 	Findings     []diagnosis.Finding   `json:"findings"`
-	History      []HopHistory          `json:"history"`                        // of the last runs, this one last
-	PathHistory  []PathHistory         `json:"path_history" report:"optional"` // of paths that were slow in one of these runs
+	History      []HopHistory          `json:"history"`                          // of the last runs, this one last
+	PathHistory  []PathHistory         `json:"path_history" document:"optional"` // of paths that were slow in one of these runs
 	Diagnoses    []diagnosis.Diagnosis `json:"diagnoses"`
 	Monitor      Monitor               `json:"monitor"`
 	Sources      []monitor.Source      `json:"sources"`
@@ -69,7 +69,7 @@ type Run struct {
 	Interrupted bool   `json:"interrupted"`
 	EndReason   string `json:"end_reason"`
 	// Thresholds are what the verdicts were made with.
-	Thresholds Thresholds `json:"thresholds" report:"optional"`
+	Thresholds Thresholds `json:"thresholds" document:"optional"`
 }
 
 // Thresholds are the limits of the analyzer, shares where nothing else is said (0.2 is 20 %).
@@ -108,7 +108,7 @@ type Measurement struct {
 	Setup              *probe.Setup         `json:"setup"`
 	// Reads are all of them, in the order they were made. A document may leave
 	// out a single one, which the figures above then are.
-	Reads []Read `json:"reads" report:"optional"`
+	Reads []Read `json:"reads" document:"optional"`
 	// Failure is what ended the reading of the path after these reads; nil when nothing did.
 	Failure *Failure `json:"failure"`
 }
@@ -125,7 +125,7 @@ type Read struct {
 	PaperBandwidthGbps *float64           `json:"paper_bandwidth_gbps"`
 	LatencyUs          probe.Latency      `json:"latency_us"`
 	ToolLimited        bool               `json:"tool_limited"`
-	Links              []probe.LinkSample `json:"links" report:"optional"` // of the path's hops, while the probe loaded them
+	Links              []probe.LinkSample `json:"links" document:"optional"` // of the path's hops, while the probe loaded them
 }
 
 // Hop is the verdict of one hop.
@@ -144,10 +144,10 @@ type Monitor struct {
 	RNICConfig []RNICConfig             `json:"rnic_config"`
 	ACS        []Setting                `json:"acs"` // whether a switch redirects peer requests upwards
 	ATS        []Setting                `json:"ats"` // whether an RNIC uses address translation services
-	Buses      []monitor.BusUtilization `json:"buses" report:"optional"`
-	Congestion []monitor.Congestion     `json:"congestion" report:"optional"`
+	Buses      []monitor.BusUtilization `json:"buses" document:"optional"`
+	Congestion []monitor.Congestion     `json:"congestion" document:"optional"`
 	// ActivePorts are the ports that this run or one before saw ACTIVE, as PCI function and port.
-	ActivePorts []string `json:"active_ports" report:"optional"`
+	ActivePorts []string `json:"active_ports" document:"optional"`
 }
 
 // Setting is whether a feature of one part is on. A part of which that could

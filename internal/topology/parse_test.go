@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/yuuki/hostping/internal/document"
 	"github.com/yuuki/hostping/internal/topology"
 )
 
@@ -65,18 +66,18 @@ func TestParseRefuses(t *testing.T) {
 		{"a list is null", `[{"id": "gpu0", "pci": "0000:18:00.0", "vendor": "nvidia", "usable": false, "reason": "no driver"}]`, `null`, `gpus: is null`},
 		{"unknown list", `"hops": [`, `"links": [], "hops": [`, `links: is no field`},
 		{"misspelt field", `"rate_gbps"`, `"rate_gbs"`, `rnics[0].rate_gbs: is no field`},
-		{"text for a number", `"rate_gbps": 200`, `"rate_gbps": "200"`, `rnics[0].rate_gbps: string is no number`},
+		{"text for a number", `"rate_gbps": 200`, `"rate_gbps": "200"`, `rnics[0].rate_gbps: is a text, not a number`},
 		{"negative rate", `"rate_gbps": 200`, `"rate_gbps": -200`, `rnics[0].rate_gbps: -200 is not above 0`},
 		{"zero rate", `"rate_gbps": 200`, `"rate_gbps": 0`, `rnics[0].rate_gbps: 0 is not above 0`},
 		{"absurd rate", `"rate_gbps": 200`, `"rate_gbps": 2e11`, `rnics[0].rate_gbps: 2e+11 is not above 0 and at most 100000`},
-		{"rate beyond a float", `"rate_gbps": 200`, `"rate_gbps": 1e999`, `rnics[0].rate_gbps: number 1e999 is no number`},
-		{"NaN", `"rate_gbps": 200`, `"rate_gbps": NaN`, `no JSON at byte`},
-		{"half a lane", `"expected_width": 16`, `"expected_width": 7.5`, `hops[0].expected_width: number 7.5 is no whole number`},
+		{"rate beyond a float", `"rate_gbps": 200`, `"rate_gbps": 1e999`, `rnics[0].rate_gbps: 1e999 is beyond any number`},
+		{"NaN", `"rate_gbps": 200`, `"rate_gbps": NaN`, `rnics[0].rate_gbps: is NaN, which is no number`},
+		{"half a lane", `"expected_width": 16`, `"expected_width": 7.5`, `hops[0].expected_width: 7.5 is no whole number`},
 		{"lanes below zero", `"expected_width": 16`, `"expected_width": -1`, `hops[0].expected_width: -1 is not between`},
-		{"NUMA node -1", `"numa_node": 0, "socket": 0, "role"`, `"numa_node": -1, "socket": 0, "role"`, `rnics[0].numa_node: -1 is not between`},
+		{"NUMA node -1", `"numa_node": 0, "socket": 0, "role"`, `"numa_node": -1, "socket": 0, "role"`, `rnics[0].numa_node: -1 is negative`},
 		{"port 0", `"port": 1`, `"port": 0`, `rnics[0].port: 0 is not between`},
 		{"empty id", `"id": "mlx5_0"`, `"id": ""`, `rnics[0].id: is empty`},
-		{"terminal escape in a name", `"name": "mlx5_0"`, `"name": "\u001b[2J"`, `rnics[0].name: "\x1b[2J" holds a character that does not print`},
+		{"terminal escape in a name", `"name": "mlx5_0"`, `"name": "\u001b[2J"`, `rnics[0].name: "\x1b[2J" holds a control character`},
 		{"unknown role", `"role": "rnic"`, `"role": "nic"`, `rnics[0].role: "nic" is none of`},
 		{"unusable without a reason", `"reason": "no driver"`, `"reason": ""`, `gpus[0].reason: is empty`},
 		{"usable with a reason", `"usable": false`, `"usable": true`, `gpus[0].reason: "no driver" stands on`},
@@ -98,9 +99,9 @@ func TestParseRefuses(t *testing.T) {
 		{"GPU class to memory", `"class": "mem_local"`, `"class": "pix"`, `paths[0].class: "pix" is none of`},
 		{"cut short", `"gpu_pcie:gpu0"]}
   ]
-}`, ``, `no JSON`},
-		{"a second document", "  ]\n}", "  ]\n}{}", `something follows the JSON object`},
-		{"a list as the document", handWritten, `[]`, `the document is a JSON array, not an object`},
+}`, ``, `paths[2].hops[1]: ends here`},
+		{"a second document", "  ]\n}", "  ]\n}{}", `something follows the document`},
+		{"a list as the document", handWritten, `[]`, `the document is a list, not an object`},
 		{"null as the document", handWritten, `null`, `the document is null`},
 		{"nothing at all", handWritten, ``, `the document is empty`},
 	}
@@ -121,7 +122,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestParseBoundsWhatItReads(t *testing.T) {
 	_, err := topology.Parse(make([]byte, topology.MaxDocumentBytes+1))
-	assert.ErrorContains(t, err, "bytes long")
+	assert.ErrorContains(t, err, "longer than 8 MiB")
 
 	_, err = topology.Parse([]byte(`{"schema": "` + strings.Repeat("x", 1<<20) + `"}`))
 	require.Error(t, err)
@@ -134,7 +135,7 @@ func TestValidateRefusesWhatJSONCannotHold(t *testing.T) {
 			top, err := topology.Build(fig2())
 			require.NoError(t, err)
 			top.RNICs[2].RateGbps = &rate
-			var field *topology.FieldError
+			var field *document.FieldError
 			require.ErrorAs(t, top.Validate(), &field)
 			assert.Equal(t, "rnics[2].rate_gbps", field.Field)
 		})

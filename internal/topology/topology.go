@@ -16,14 +16,16 @@ import (
 const SchemaID = "hostping.topology/v1"
 
 // Topology is the host as every later stage sees it. Lists are never nil
-// when it comes from Build or Parse, so that JSON shows [] and not null.
+// when it comes from Build or Parse, so that JSON shows [] and not null. Of
+// a part, what a document leaves out is as unknown as what is empty; Validate
+// says what must be known.
 type Topology struct {
 	Schema      string       `json:"schema"`
-	RNICs       []RNIC       `json:"rnics"`
-	GPUs        []GPU        `json:"gpus"`
-	MemoryNodes []MemoryNode `json:"memory_nodes"`
-	Hops        []Hop        `json:"hops"`
-	Paths       []Path       `json:"paths"`
+	RNICs       []RNIC       `json:"rnics" document:"sparse"`
+	GPUs        []GPU        `json:"gpus" document:"sparse"`
+	MemoryNodes []MemoryNode `json:"memory_nodes" document:"sparse"`
+	Hops        []Hop        `json:"hops" document:"sparse"`
+	Paths       []Path       `json:"paths" document:"sparse"`
 }
 
 // Role says what a function that carries an RDMA device is for.
