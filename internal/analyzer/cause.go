@@ -506,8 +506,8 @@ func (r *run) detours(i int) bool {
 	if p.memory || !p.peer() {
 		return false
 	}
-	if p.LatencyVerdict == Uncertain { // as on busy hosts; ATS is off on many hosts that need none
-		return r.acsIsOn(i) && !r.in.Plain.Evidence
+	if p.LatencyVerdict == Uncertain { // as on busy hosts
+		return !r.in.Plain.Evidence && (r.acsIsOn(i) || r.slowWithoutATS(&r.rnics[p.rnic]))
 	}
 	if p.LatencyVerdict != Abnormal {
 		return false

@@ -15,8 +15,9 @@ const (
 	leastSpread, mostSpread = 0.01, 0.12
 	// minSpreadSamples is how many like paths it takes to estimate a spread.
 	minSpreadSamples = 8
-	// sigmas that noise hardly ever exceeds.
-	sigmas = 3
+	// sigmas that noise hardly ever exceeds, and apart those that hardly ever lie
+	// between the least and the greatest of three reads.
+	sigmas, apart = 3, 4.5
 )
 
 // estimateSpread is how far the reads of this host's like paths scatter
@@ -59,10 +60,18 @@ func (r *run) divides(p *path) bool {
 	return p.lowestGoodGbps-p.highestLowGbps > sigmas*r.spreadOf(p)**p.ReferenceGbps
 }
 
+// isMarginal reports whether noise may have lifted a good read over the
+// path's threshold: one such read would clear hops that others accuse.
+func (r *run) isMarginal(p *path) bool {
+	return !r.in.Plain.Noise && p.bandwidth.good > 0 &&
+		p.lowestGoodGbps < (1-r.threshold+sigmas*r.spreadOf(p))**p.ReferenceGbps
+}
+
 // doubt says why low reads that agree are not believed yet; "" if they are.
 //
-// Reads that are divided speak of something that comes and goes: then three
-// low ones of five may be chance, and four are asked for. And where reads
+// Reads that are divided speak of something that comes and goes, and so do low
+// ones that do not agree with each other: then three low ones may be chance,
+// and four are asked for. And where reads
 // scatter widely, few of them leave the median so uncertain that 20 % mean nothing.
 func (r *run) doubt(p *path) string {
 	if r.in.Plain.Noise {
@@ -71,6 +80,10 @@ func (r *run) doubt(p *path) string {
 	n := float64(len(p.reads))
 	if p.divided && p.bandwidth.bad <= agreeing {
 		return fmt.Sprintf("%d of %d reads are low, the others are far above them: something comes and goes", p.LowReads, p.Reads)
+	}
+	if p.highestLowGbps-p.lowestLowGbps > apart*r.spreadOf(p)*p.gbps && p.bandwidth.bad <= agreeing {
+		return fmt.Sprintf("%d of %d reads are low, but from %s to %s Gb/s: they do not agree",
+			p.LowReads, p.Reads, figure(p.lowestLowGbps), figure(p.highestLowGbps))
 	}
 	// The standard error of a median is that of a mean times the root of pi/2.
 	uncertainty := sigmas * math.Sqrt(math.Pi/2/n) * r.spreadOf(p)

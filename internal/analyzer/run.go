@@ -37,15 +37,17 @@ type path struct {
 	failure  *probe.Failure
 	expected baseline.Expectation
 
-	gbps, latencyUs                float64 // medians of the reads; NaN without a read
-	likeGbps, closeGbps            float64 // references by the two sibling rules; NaN when unknown
-	bandwidth, latency             tally
-	highestLowGbps, lowestGoodGbps float64 // of the reads
+	gbps, latencyUs                               float64 // medians of the reads; NaN without a read
+	likeGbps, closeGbps                           float64 // references by the two sibling rules; NaN when unknown
+	bandwidth, latency                            tally
+	lowestLowGbps, highestLowGbps, lowestGoodGbps float64 // of the reads
 
 	series []Verdict // of the last runs, this one last
 	agreed Verdict   // what the bandwidth reads agree on, wherever the endpoint is
 	// divided: some reads are low, some are not, and noise does not lie between them
 	divided bool
+	// marginal: good reads so close to the threshold that one of them proves nothing
+	marginal bool
 	// watched: a hop of this close path was slow in the run before; only many
 	// reads tell a fault that comes and goes from one that is gone
 	watched bool

@@ -83,6 +83,29 @@ func (r *run) peerSettingsAreRight(paths []int) bool {
 	return true
 }
 
+// slowWithoutATS reports whether ATS is known to be off on an RNIC of which
+// all peer paths are slow, two at least, and some other path is not. ATS that
+// is off alone says nothing: many hosts need none.
+func (r *run) slowWithoutATS(x *rnic) bool {
+	if on, known := r.in.P2P.ATS[x.ID]; !known || on {
+		return false
+	}
+	peers, others := 0, 0
+	for _, i := range x.paths {
+		switch p := &r.paths[i]; {
+		case !p.measured():
+		case !p.memory && p.peer():
+			if !p.abnormal() {
+				return false
+			}
+			peers++
+		case !p.abnormal():
+			others++
+		}
+	}
+	return peers > 1 && others > 0
+}
+
 // acsIsOn reports whether ACS is known to be on where this path should turn.
 func (r *run) acsIsOn(i int) bool {
 	return slices.ContainsFunc(r.turns(i), func(id string) bool { return r.in.P2P.ACS[id] })

@@ -46,7 +46,7 @@ func (p *path) needsRead() bool {
 		return false
 	}
 	open := func(t tally, v Verdict) bool { return t.reads() > 0 && v == Uncertain }
-	return p.watched || open(p.bandwidth, p.agreed) || open(p.latency, p.latency.verdict())
+	return p.watched || p.marginal && p.Reads < agreeing || open(p.bandwidth, p.agreed) || open(p.latency, p.latency.verdict())
 }
 
 // judgePaths gives every path its verdicts: bandwidth first, then the limits
@@ -131,13 +131,14 @@ func (r *run) judgeInService(p *path) {
 func (r *run) low(gbps, referenceGbps float64) bool { return gbps < (1-r.threshold)*referenceGbps }
 
 func (r *run) tallyBandwidth(p *path, referencesGbps ...float64) (t tally) {
-	p.highestLowGbps, p.lowestGoodGbps = math.Inf(-1), math.Inf(1)
+	p.lowestLowGbps, p.highestLowGbps, p.lowestGoodGbps = math.Inf(1), math.Inf(-1), math.Inf(1)
 	for _, read := range p.reads {
 		bad := false
 		for _, reference := range referencesGbps {
 			bad = bad || r.low(read.BandwidthGbps, reference)
 		}
 		if bad {
+			p.lowestLowGbps = min(p.lowestLowGbps, read.BandwidthGbps)
 			p.highestLowGbps = max(p.highestLowGbps, read.BandwidthGbps)
 		} else {
 			p.lowestGoodGbps = min(p.lowestGoodGbps, read.BandwidthGbps)
@@ -160,6 +161,7 @@ func (r *run) settle(p *path) {
 	p.LowReads = t.bad + t.doubtful
 	p.agreed = t.verdict()
 	p.divided = r.divides(p)
+	p.marginal = r.isMarginal(p)
 	doubt := ""
 	if p.agreed == Abnormal {
 		doubt = r.doubt(p)

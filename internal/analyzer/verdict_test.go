@@ -28,7 +28,9 @@ func TestVerdictOfOnePath(t *testing.T) {
 		reason   string // part of it
 	}{
 		{"one good read", "mem_local* 195", "190", normal, true, 0, ""},
-		{"just above the limit", "mem_local* 195", "156", normal, true, 0, ""},
+		{"just above the limit: noise may have lifted it", "mem_local* 195", "156", normal, false, 0, ""},
+		{"three reads just above the limit", "mem_local* 195", "156 157 158", normal, true, 0, ""},
+		{"above the limit by more than noise", "mem_local* 195", "174", normal, true, 0, ""},
 		{"one low read is only a suspect", "mem_local* 195", "155.9", uncertain, false, 1, "no 3 reads agree"},
 		{"two low reads", "mem_local* 195", "100 100", uncertain, false, 2, "no 3 reads agree"},
 		{"three low reads", "mem_local* 195", "100 100 100", abnormal, true, 3, "49 % below 195 (default baseline)"},
@@ -79,6 +81,8 @@ func TestNoiseDecidesWhatIsSignificant(t *testing.T) {
 		{"a fifth below, much noise: more reads", "154 150 155", new(0.12), false, uncertain, false},
 		{"five reads of much noise", "155 152 150 155 154", new(0.12), false, abnormal, true},
 		{"clearly below, much noise", "100 104 98", new(0.12), false, abnormal, true},
+		{"low reads that do not agree: more reads", "100 150 130", new(0.03), false, uncertain, false},
+		{"four low reads need not agree", "100 150 130 120", new(0.03), false, abnormal, true},
 		{"an absurd spread is not believed", "155 152 150 155 154", new(0.9), false, abnormal, true},
 		{"switched off", "154 150 155", new(0.12), true, abnormal, true},
 		{"switched off: three of five", "100 190 100 190 100", nil, true, abnormal, true},
