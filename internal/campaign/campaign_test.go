@@ -32,19 +32,18 @@ func TestShortCampaign(t *testing.T) {
 			require.Equal(t, graded, s.Ours.Exact+s.Ours.Offered+s.Ours.Missed)
 			require.GreaterOrEqual(t, s.Ours.Exact, s.Literal.Exact, "the published algorithm is exact more often")
 			require.LessOrEqual(t, s.Ours.Wrong, s.Literal.Wrong, "the published algorithm blames the innocent less often")
-			idle := r.mode == engine.ModeIdle
 			switch r.group {
 			case healthy:
 				require.Zero(t, s.Ours.Wrong, "false alarms: %v", s.Failures)
 			case oneFault:
-				if idle {
-					require.GreaterOrEqual(t, share(s.Ours.Exact), 0.99, "%v", s.Failures)
-				}
+				require.GreaterOrEqual(t, share(s.Ours.Exact), 0.99, "%v", s.Failures)
 				require.LessOrEqual(t, share(s.Ours.Wrong), 0.01, "%v", s.Failures)
 			case twoFaults:
-				if idle {
-					require.GreaterOrEqual(t, share(s.Ours.Exact), 0.97, "%v", s.Failures)
+				least := 0.97
+				if r.mode == engine.ModeBusy {
+					least = 0.92
 				}
+				require.GreaterOrEqual(t, share(s.Ours.Exact), least, "%v", s.Failures)
 				require.LessOrEqual(t, share(s.Ours.Wrong), 0.03, "%v", s.Failures)
 			}
 		})

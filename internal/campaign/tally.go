@@ -43,7 +43,11 @@ func wilson(k, n int64) (low, high float64) {
 	centre := p + z95*z95/(2*m)
 	spread := z95 * math.Sqrt(p*(1-p)/m+z95*z95/(4*m*m))
 	scale := 1 + z95*z95/m
-	return max(0, (centre-spread)/scale), min(1, (centre+spread)/scale)
+	low, high = max(0, (centre-spread)/scale), min(1, (centre+spread)/scale)
+	if k == n {
+		high = 1 // and not what rounding leaves of it
+	}
+	return low, high
 }
 
 // atMost is the one-sided 95 % upper bound of a share by Clopper and Pearson:

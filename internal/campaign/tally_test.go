@@ -39,6 +39,12 @@ func TestAtMost(t *testing.T) {
 	require.Less(t, atMost(0, 300_000), 1e-5, "300,000 runs are what one in 100,000 takes")
 }
 
+func TestPercent(t *testing.T) {
+	require.Equal(t, "100 [98.74, 100]", percent(300, 300))
+	require.Equal(t, "0 [0, 1.26]", percent(0, 300))
+	require.Equal(t, "-", percent(0, 0))
+}
+
 func TestFigureKeepsAllAndNoneApart(t *testing.T) {
 	for share, want := range map[float64]string{0: "0", 1: "100", 0.9999999: "99.99", 0.0000001: "1e-05", 0.5: "50.00"} {
 		require.Equal(t, want, figure(share))
