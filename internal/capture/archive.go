@@ -17,6 +17,7 @@
 //	  000 b3151b10 46011000 00000002 00000000
 //	/sys/devices/pci0000:16/…/max_link_speed fails EINVAL        it cannot be read
 //	/sys/devices/pci0000:16/…/net/ens1 folder                    it is there; no more was asked
+//	end 7                                                        how many paths stand above: the archive is whole
 //
 // A path with odd characters is quoted as in Go.
 package capture
@@ -30,6 +31,10 @@ import (
 
 // SchemaID is the first line of an archive.
 const SchemaID = "hostping.capture/v1"
+
+// endMark begins the last line of an archive. Without it a copy that was cut short
+// would pass for a smaller host.
+const endMark = "end"
 
 // Bounds of an archive, several times those of the largest hosts.
 const (

@@ -164,6 +164,7 @@ bus pci0000:16 node 0
 	} {
 		assert.Contains(t, text, want)
 	}
+	assert.Regexp(t, `\nend [1-9][0-9]*\n$`, text)
 	assert.NotContains(t, text, "infiniband folder", "folders with something in them go without saying")
 }
 
@@ -186,12 +187,18 @@ func TestParseRefuses(t *testing.T) {
 		"huge":                 {head + "/sys/a hex 99999999\n", `line 2: hex "99999999": is no number of bytes`},
 		"offset":               {head + "/sys/a hex 4\n  zz 00\n", `line 3: "zz" is no hexadecimal offset`},
 		"digits":               {head + "/sys/a hex 4\n  000 0g\n", `line 3: "0g" are no hexadecimal bytes`},
-		"behind the end":       {head + "/sys/a hex 4\n  002 000000\n", `line 3: the bytes from 2 end behind the 4`},
+		"behind its bytes":     {head + "/sys/a hex 4\n  002 000000\n", `line 3: the bytes from 2 end behind the 4`},
 		"endless line":         {head + "/sys/a = " + strings.Repeat("x", 1<<19) + "\n", `line 2: is longer than`},
 		"large file":           {head + "/sys/a = " + strings.Repeat("x", 1<<17) + "\n", `line 2: /sys/a holds more than`},
 		"large text":           {head + "/sys/a text\n" + strings.Repeat("  "+strings.Repeat("x", 1000)+"\n", 70), `holds more than`},
 		"deep path":            {head + "/sys/" + strings.Repeat("a/", 600) + "a = 1\n", `is too long`},
 		"too many files":       {head + manyFiles(1<<16+1), `more than 65536 files`},
+		"no end":               {head + "/sys/a = 1\n", `line 3: the archive is cut short`},
+		"cut in a text":        {head + "/sys/a text\n  x\n  y", `line 5: the archive is cut short`},
+		"cut in the end":       {head + "/sys/a = 1\nen", `line 3: "en" is no path`},
+		"cut in the middle":    {head + "/sys/a = 1\nend 2\n", `line 3: the archive is cut short: it has 1 paths of 2`},
+		"end of nothing":       {head + "/sys/a = 1\nend of it\n", `line 3: end "of it": is no number`},
+		"behind the end":       {head + "/sys/a = 1\nend 1\n/sys/b = 1\n", `line 4: "/sys/b = 1" stands behind`},
 		"too long":             {head + strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", 17<<10), `longer than 16 MiB`},
 	}
 	for name, tt := range tests {
@@ -201,6 +208,17 @@ func TestParseRefuses(t *testing.T) {
 			assert.NotContains(t, err.Error(), "\n")
 			assert.Less(t, len(err.Error()), 300)
 		})
+	}
+}
+
+// TestEveryCut: wherever a capture is cut, the rest is refused.
+func TestEveryCut(t *testing.T) {
+	const whole = "hostping.capture/v1\n/sys/a = 1\n/sys/b text\n  end 2\n  x\n/sys/c hex 4\n  000 01020304\nend 3\n"
+	_, err := capture.Parse(strings.NewReader(whole))
+	require.NoError(t, err)
+	for n := range len(whole) - 1 { // the last newline alone may go
+		_, err := capture.Parse(strings.NewReader(whole[:n]))
+		assert.Error(t, err, whole[:n])
 	}
 }
 
@@ -215,8 +233,8 @@ func manyFiles(n int) string {
 // FuzzParse: no text makes the reader or discovery fail otherwise than by an
 // error, and what is accepted is written and read again unchanged.
 func FuzzParse(f *testing.F) {
-	f.Add("hostping.capture/v1\n/sys/class/infiniband/a -> ../b\n/sys/class/b -> infiniband/a\n/sys/a/b text\n  x\n\n  y\n\"/sys/a b\" = \"\\x00\"\n/sys/c hex 20\n  010 00ff\n/sys/d fails EIO\n/sys/e folder\n")
-	f.Add("hostping.capture/v1\n/sys/class/infiniband/r -> ../../d/infiniband/r\n/sys/d/infiniband/r/ports/1/state = 4: ACTIVE\n")
+	f.Add("hostping.capture/v1\n/sys/class/infiniband/a -> ../b\n/sys/class/b -> infiniband/a\n/sys/a/b text\n  x\n\n  y\n\"/sys/a b\" = \"\\x00\"\n/sys/c hex 20\n  010 00ff\n/sys/d fails EIO\n/sys/e folder\nend 7\n")
+	f.Add("hostping.capture/v1\n/sys/class/infiniband/r -> ../../d/infiniband/r\n/sys/d/infiniband/r/ports/1/state = 4: ACTIVE\nend 2\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		archive, err := capture.Parse(strings.NewReader(text))
 		if err != nil {

@@ -38,12 +38,15 @@ func Parse(r io.Reader) (*Archive, error) {
 	case number == 0:
 		return nil, fmt.Errorf("line 1: is missing, not %q", SchemaID)
 	}
-	p.endBlock()
+	if !p.ended {
+		return nil, fmt.Errorf("line %d: the archive is cut short: its last line says %q and how many paths it has", number+1, endMark)
+	}
 	return p.archive, nil
 }
 
 type parser struct {
 	archive *Archive
+	ended   bool // the last line was read
 	// The file whose block is open, "" when none is.
 	name  string
 	block func(line string) error
@@ -66,8 +69,13 @@ func (p *parser) line(number int, line string) error {
 	case line == "", line[0] == '#':
 		p.endBlock()
 		return nil
+	case p.ended:
+		return fmt.Errorf("%.40q stands behind the line that ends the archive", line)
 	}
 	p.endBlock()
+	if count, ok := strings.CutPrefix(line, endMark+" "); ok {
+		return p.end(count)
+	}
 	name, rest, err := cutPath(line)
 	if err != nil {
 		return err
@@ -86,6 +94,18 @@ func (p *parser) line(number int, line string) error {
 		return fmt.Errorf("the archive has more than %d files", maxEntries)
 	}
 	return p.entry(name, rest)
+}
+
+// end reads the last line: a count that differs tells of lost lines.
+func (p *parser) end(count string) error {
+	p.ended = true
+	switch want, err := strconv.Atoi(count); {
+	case err != nil || want < 0:
+		return fmt.Errorf("%s %.40q: is no number of paths", endMark, count)
+	case want != len(p.archive.entries):
+		return fmt.Errorf("the archive is cut short: it has %d paths of %d; correct this number if you took lines out yourself", len(p.archive.entries), want)
+	}
+	return nil
 }
 
 // cutPath splits a line into its path and the rest.

@@ -31,17 +31,20 @@ func (a *Archive) Write(w io.Writer, comment string) error {
 			implied[at] = true
 		}
 	}
+	written := 0
 	for _, name := range a.sorted() {
 		e := a.entries[name]
+		if e.kind == folder && implied[name] {
+			continue
+		}
+		written++
 		shown := "/" + name
 		if !plainPath(shown) {
 			shown = strconv.Quote(shown)
 		}
 		switch e.kind {
 		case folder:
-			if !implied[name] {
-				fmt.Fprintln(b, shown, "folder")
-			}
+			fmt.Fprintln(b, shown, "folder")
 		case link:
 			fmt.Fprintln(b, shown, "->", value(e.text))
 		case failing:
@@ -50,6 +53,7 @@ func (a *Archive) Write(w io.Writer, comment string) error {
 			writeFile(b, shown, e.text)
 		}
 	}
+	fmt.Fprintln(b, endMark, written)
 	return b.Flush()
 }
 

@@ -108,6 +108,10 @@ func TestWrongTrees(t *testing.T) {
 	capture := captureOf(t, "two-sockets")
 	broken := filepath.Join(dir, "broken.capture")
 	require.NoError(t, os.WriteFile(broken, []byte("hostping.capture/v1\n# one\n/sys/class is odd\n"), 0o644))
+	whole, err := os.ReadFile(capture)
+	require.NoError(t, err)
+	cut := filepath.Join(dir, "cut.capture")
+	require.NoError(t, os.WriteFile(cut, whole[:len(whole)/2], 0o644))
 	other := filepath.Join(dir, "other")
 	require.NoError(t, os.WriteFile(other, []byte("{}\n"), 0o644))
 	huge := filepath.Join(dir, "huge")
@@ -122,6 +126,7 @@ func TestWrongTrees(t *testing.T) {
 		"broken capture, faults":   {"faults --sysfs " + broken, []string{broken, "line 3"}},
 		"broken capture, sim":      {"diagnose --sim --sysfs " + broken, []string{broken, "line 3"}},
 		"broken capture, live":     {"diagnose --sysfs " + broken, []string{broken, "line 3"}},
+		"cut capture":              {"topology --sysfs " + cut, []string{cut, "line"}},
 		"no capture":               {"topology --sysfs " + other, []string{other, "line 1", "hostping.capture/v1"}},
 		"endless capture":          {"topology --sysfs " + huge, []string{huge, "line 1"}},
 		"neither folder nor file":  {"topology --sysfs /dev/null", []string{"/dev/null", "neither a folder nor a file"}},
