@@ -199,6 +199,8 @@ func TestKeyHoldsWhatDecides(t *testing.T) {
 		"model":                 {rnic(func(r *topology.RNIC) { r.Model = "15b3:101b" }), false},
 		"driver":                {rnic(func(r *topology.RNIC) { r.Driver = "bnxt_re" }), false},
 		"GPU":                   {func(h *baseline.Hardware) { h.Topology.GPUs[0].Model = "NVIDIA A100" }, false},
+		"memory alone":          {func(h *baseline.Hardware) { h.Topology.MemoryNodes[1].Kind = topology.MemoryOnly }, false},
+		"memory of known kind":  {func(h *baseline.Hardware) { h.Topology.MemoryNodes[1].Kind = topology.MemoryWithCPUs }, true},
 		"platform":              {func(h *baseline.Hardware) { h.Platform = "AuthenticAMD-25-17" }, false},
 		"class":                 {func(h *baseline.Hardware) { h.Topology.Paths[0].Class = topology.ClassMemSocket }, false},
 		"simulated":             {func(h *baseline.Hardware) { h.Backend = "sim" }, false},

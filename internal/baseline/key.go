@@ -19,11 +19,11 @@ type Hardware struct {
 // EndpointKind is what a path leads to.
 type EndpointKind string
 
-// Kinds of endpoint. Memory is that of a NUMA node with CPUs; nodes of another
-// kind (HBM, CXL) would be kinds of their own.
+// Kinds of endpoint.
 const (
-	EndpointMemory EndpointKind = "memory"
-	EndpointGPU    EndpointKind = "gpu"
+	EndpointMemory     EndpointKind = "memory"      // of a NUMA node with CPUs, or of unknown kind
+	EndpointMemoryOnly EndpointKind = "memory_only" // of one without (HBM, CXL): as fast as that is
+	EndpointGPU        EndpointKind = "gpu"
 )
 
 // Key is what decides a path's figures, and nothing that tells one host of a
@@ -66,6 +66,10 @@ func Keys(h Hardware) map[topology.PathKey]Key {
 	for _, g := range h.Topology.GPUs {
 		gpus[g.ID] = g
 	}
+	memory := make(map[string]topology.MemoryKind, len(h.Topology.MemoryNodes))
+	for _, m := range h.Topology.MemoryNodes {
+		memory[m.ID] = m.Kind
+	}
 	hops := make(map[string]topology.Hop, len(h.Topology.Hops))
 	for _, x := range h.Topology.Hops {
 		hops[x.ID] = x
@@ -80,6 +84,9 @@ func Keys(h Hardware) map[topology.PathKey]Key {
 		if r.Role != topology.RoleSoftware {
 			k.RNICModel, k.RateGbps = r.Model, r.RateGbps
 			k.PCIeSpeedGTs, k.PCIeWidth = narrowestLink(p, hops)
+		}
+		if memory[p.Endpoint] == topology.MemoryOnly {
+			k.Endpoint = EndpointMemoryOnly
 		}
 		if g, ok := gpus[p.Endpoint]; ok {
 			k.Endpoint, k.GPUVendor, k.GPUModel = EndpointGPU, g.Vendor, g.Model

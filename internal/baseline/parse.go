@@ -160,7 +160,7 @@ func (k Key) validate(field string) error {
 	if err := document.First(
 		document.OneOf(field+".class", k.Class, classes()...),
 		document.OneOf(field+".role", k.Role, topology.RoleRNIC, topology.RoleSoftware),
-		document.OneOf(field+".endpoint", k.Endpoint, EndpointMemory, EndpointGPU),
+		document.OneOf(field+".endpoint", k.Endpoint, EndpointMemory, EndpointMemoryOnly, EndpointGPU),
 		document.Text(field+".platform", k.Platform), document.Text(field+".driver", k.Driver), document.Text(field+".rnic_model", k.RNICModel),
 		document.Text(field+".gpu_vendor", k.GPUVendor), document.Text(field+".gpu_model", k.GPUModel),
 		document.Positive(field+".rate_gbps", k.RateGbps, maxGbps),
@@ -173,9 +173,9 @@ func (k Key) validate(field string) error {
 	}
 	toMemory := strings.HasPrefix(string(k.Class), "mem_")
 	switch {
-	case k.Class != topology.ClassVirt && toMemory != (k.Endpoint == EndpointMemory):
+	case k.Class != topology.ClassVirt && toMemory == (k.Endpoint == EndpointGPU):
 		return document.Bad(field+".endpoint", "%q is not what class %q leads to", string(k.Endpoint), string(k.Class))
-	case k.Endpoint == EndpointMemory && k.GPUVendor+k.GPUModel != "":
+	case k.Endpoint != EndpointGPU && k.GPUVendor+k.GPUModel != "":
 		return document.Bad(field+".gpu_model", "%q stands on a path to memory", k.GPUVendor+k.GPUModel)
 	}
 	return nil

@@ -581,9 +581,12 @@ bus pci0000:10 node 0
 		change: func(_ *testing.T, o *discover.Options) { o.AllMemoryNodes = true },
 		check:  func(t *testing.T, s seen) { assert.Equal(t, "mem0 mem1", memoryNodes(s)) },
 	}, {
-		name:  "C37_HBM_nodes",
-		tree:  hbmNodes(),
-		check: func(t *testing.T, s seen) { assert.Equal(t, "mem0 mem1 mem2 mem3 mem4 mem5 mem6 mem7", memoryNodes(s)) },
+		name: "C37_HBM_nodes",
+		tree: hbmNodes(),
+		check: func(t *testing.T, s seen) {
+			assert.Equal(t, "mem0 mem1 mem2 mem3 mem4 mem5 mem6 mem7", memoryNodes(s))
+			assert.Equal(t, topology.MemoryWithCPUs, s.Topology.MemoryNodes[0].Kind)
+		},
 	}, {
 		name:   "C37_HBM_nodes_asked_for",
 		tree:   hbmNodes(),
@@ -593,6 +596,7 @@ bus pci0000:10 node 0
 			for _, m := range s.Topology.MemoryNodes {
 				assert.Equal(t, new(m.NUMANode%8/4), m.Socket, "%s: grouped by package, without CPUs by the nearest", m.ID)
 				assert.Len(t, m.Distances, 16)
+				assert.Equal(t, m.NUMANode >= 8, m.Kind == topology.MemoryOnly, "%s is %q", m.ID, m.Kind)
 			}
 			assert.Equal(t, topology.ClassMemLocal, s.class("mlx5_0", "mem0"))
 			assert.Equal(t, topology.ClassMemSocket, s.class("mlx5_0", "mem8"))

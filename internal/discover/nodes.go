@@ -13,8 +13,8 @@ import (
 // node is one NUMA node.
 type node struct {
 	id     int
-	cpus   cpuSet
-	socket *int // physical package of its CPUs; without CPUs that of the nearest
+	cpus   cpuSet // nil is unknown
+	socket *int   // physical package of its CPUs; without CPUs that of the nearest
 	bytes  *int64
 	// distances are those to the nodes, by node; nil is unknown.
 	distances map[int]int
@@ -30,8 +30,15 @@ func (n node) isEndpoint() bool {
 func (n node) isPlainMemory() bool { return len(n.cpus) == 0 && n.bytes != nil && *n.bytes > 0 }
 
 func (n node) endpoint() topology.MemoryNode {
+	var kind topology.MemoryKind
+	switch {
+	case len(n.cpus) > 0:
+		kind = topology.MemoryWithCPUs
+	case n.cpus != nil:
+		kind = topology.MemoryOnly
+	}
 	return topology.MemoryNode{
-		ID: fmt.Sprintf("mem%d", n.id), NUMANode: n.id, Socket: n.socket, Bytes: n.bytes, Distances: n.distances,
+		ID: fmt.Sprintf("mem%d", n.id), Kind: kind, NUMANode: n.id, Socket: n.socket, Bytes: n.bytes, Distances: n.distances,
 	}
 }
 

@@ -117,10 +117,10 @@ type cpuRange struct{ first, last int }
 type cpuSet []cpuRange
 
 func parseCPUList(text string) (cpuSet, error) {
+	set := cpuSet{} // none, which is not unknown
 	if text == "" {
-		return nil, nil
+		return set, nil
 	}
-	var set cpuSet
 	for field := range strings.SplitSeq(text, ",") {
 		lo, hi, isRange := strings.Cut(field, "-")
 		if !isRange {

@@ -42,7 +42,7 @@ func fig2Inventory() topology.Inventory {
 	}}
 	for node := range 2 {
 		inv.MemoryNodes = append(inv.MemoryNodes, topology.MemoryNode{
-			ID: fmt.Sprintf("mem%d", node), NUMANode: node, Socket: new(node), Bytes: new(int64(256 << 30)),
+			ID: fmt.Sprintf("mem%d", node), Kind: topology.MemoryWithCPUs, NUMANode: node, Socket: new(node), Bytes: new(int64(256 << 30)),
 		})
 	}
 	gpus := make([]topology.GPU, 2*len(fig2Trees))

@@ -83,6 +83,7 @@ func TestParseRefuses(t *testing.T) {
 		{"usable with a reason", `"usable": false`, `"usable": true`, `gpus[0].reason: "no driver" stands on`},
 		{"GPU named otherwise", `"id": "gpu0"`, `"id": "gpu00"`, `gpus[0].id: "gpu00" is not gpu<N>`},
 		{"memory named after another node", `"id": "mem1", "numa_node": 1`, `"id": "mem1", "numa_node": 2`, `memory_nodes[1].id: "mem1" is not "mem2"`},
+		{"unknown kind of memory", `"id": "mem1", "numa_node"`, `"id": "mem1", "kind": "hbm", "numa_node"`, `memory_nodes[1].kind: "hbm" is none of with_cpus, memory_only`},
 		{"duplicate memory node", `{"id": "mem1", "numa_node": 1`, `{"id": "mem0", "numa_node": 0`, `memory_nodes[1].id: "mem0" is given twice`},
 		{"duplicate hop", `"id": "memory:mem1", "kind"`, `"id": "memory:mem0", "kind"`, `hops[3].id: "memory:mem0" is given twice`},
 		{"hop of another kind", `"kind": "gpu_pcie"`, `"kind": "rnic_pcie"`, `hops[1].id: "gpu_pcie:gpu0" does not begin`},

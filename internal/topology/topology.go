@@ -101,12 +101,23 @@ type GPU struct {
 	Reason   string `json:"reason"`
 }
 
+// MemoryKind says what else there is on a memory's NUMA node, and so what the
+// memory is made for. What it is made of the firmware does not tell us.
+type MemoryKind string
+
+// Kinds of memory node. "" is unknown: a document from before there were kinds.
+const (
+	MemoryWithCPUs MemoryKind = "with_cpus"
+	MemoryOnly     MemoryKind = "memory_only" // HBM, CXL
+)
+
 // MemoryNode is a NUMA node's memory as an endpoint.
 type MemoryNode struct {
-	ID       string `json:"id"` // mem<N>
-	NUMANode int    `json:"numa_node"`
-	Socket   *int   `json:"socket"`
-	Bytes    *int64 `json:"bytes"`
+	ID       string     `json:"id"` // mem<N>
+	Kind     MemoryKind `json:"kind"`
+	NUMANode int        `json:"numa_node"`
+	Socket   *int       `json:"socket"`
+	Bytes    *int64     `json:"bytes"`
 	// Distances are the firmware's relative distances (SLIT) to the NUMA nodes, by node: 10 is
 	// the node itself. They are evidence; no class follows from them.
 	Distances map[int]int `json:"distances,omitempty"`

@@ -98,6 +98,11 @@ func (v *validator) memoryNode(m *MemoryNode) error {
 	if want := fmt.Sprintf("mem%d", m.NUMANode); m.ID != want {
 		return document.Bad("id", "%q is not %q, the name of NUMA node %d", m.ID, want, m.NUMANode)
 	}
+	if m.Kind != "" {
+		if err := document.OneOf("kind", m.Kind, MemoryWithCPUs, MemoryOnly); err != nil {
+			return err
+		}
+	}
 	if m.Bytes != nil && *m.Bytes < 0 {
 		return document.Bad("bytes", "%d is negative", *m.Bytes)
 	}
