@@ -7,6 +7,7 @@ import (
 
 	"github.com/yuuki/hostping/internal/discover"
 	"github.com/yuuki/hostping/internal/monitor"
+	"github.com/yuuki/hostping/internal/native"
 )
 
 // OpenMonitor watches the host, whether or not it can be probed: without an
@@ -30,6 +31,9 @@ func newMonitor(found discover.Host, opts Options, root string) *monitor.Monitor
 	watch := monitor.Options{
 		Root: root, LinkDirs: found.LinkDirs, Thresholds: opts.Idle,
 		MemoryBusCapacityGbps: opts.MemoryBusCapacityGbps, InterSocketCapacityGbps: opts.InterSocketCapacityGbps,
+	}
+	if root == "/sys" && native.Check() == nil {
+		watch.Readers = nativeReaders()
 	}
 	return monitor.New(found.Topology, watch)
 }

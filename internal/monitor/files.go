@@ -21,7 +21,8 @@ type openFiles struct {
 	files []*os.File
 }
 
-func newOpenFiles(paths []string) (Files, error) {
+// OpenFiles is the way to files that Readers without one take.
+func OpenFiles(paths []string) (Files, error) {
 	return &openFiles{paths: paths, files: make([]*os.File, len(paths))}, nil
 }
 

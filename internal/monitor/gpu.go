@@ -54,6 +54,10 @@ type nvidiaReader struct {
 }
 
 func (r *nvidiaReader) read(ctx context.Context) ([]GPUReading, error) {
+	// A GPU that hangs is waited for until the end; the others' answers must
+	// be handed out before that of all of them is given up.
+	ctx, cancel := context.WithTimeout(ctx, readDeadline*3/4)
+	defer cancel()
 	readings := make([]GPUReading, r.gpus)
 	err := r.library.Read(ctx, readings)
 	if errors.Is(err, ErrLost) {
@@ -156,7 +160,7 @@ func (b *pcieBandwidth) latest() (out, in *float64) {
 
 // readBandwidth is negative where the file does not tell.
 func readBandwidth(path string) rate {
-	opened, _ := newOpenFiles([]string{path})
+	opened, _ := OpenFiles([]string{path})
 	defer opened.Close()
 	var values [1]FileValue
 	_ = opened.Read(context.Background(), values[:])

@@ -18,6 +18,10 @@ type reader[T any] interface {
 // firmware for a counter take up to some milliseconds.
 const readDeadline = 2 * time.Second
 
+// openDeadline bounds the first look at a device, which opens it: NVIDIA's
+// library may have to wake the GPUs first.
+const openDeadline = 10 * time.Second
+
 // guard keeps a device's trouble to itself. A read can hang in the kernel: it
 // runs apart from the caller, who waits for a bounded time, and the device is
 // left alone until it returns. What failed is closed, and opened anew after a
@@ -59,7 +63,13 @@ func readAll[T any](ctx context.Context, guards []*guard[T]) []outcome[T] {
 		i int
 		outcome[T]
 	}
-	bounded, cancel := context.WithTimeout(ctx, readDeadline)
+	patience := readDeadline
+	for _, g := range guards {
+		if g.isNew() {
+			patience = openDeadline
+		}
+	}
+	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	answers := make(chan answer, len(guards))
 	waiting := 0
@@ -68,7 +78,7 @@ func readAll[T any](ctx context.Context, guards []*guard[T]) []outcome[T] {
 		if outcomes[i].problem = g.begin(); outcomes[i].problem != nil {
 			continue
 		}
-		outcomes[i].problem = fmt.Errorf("reading it hangs for more than %v", readDeadline)
+		outcomes[i].problem = fmt.Errorf("reading it hangs for more than %v", patience)
 		waiting++
 		go func() {
 			value, err := g.attempt(bounded)
@@ -116,6 +126,13 @@ func (g *guard[T]) begin() error {
 	}
 	g.out = true
 	return nil
+}
+
+// isNew reports whether the device was never opened, and nobody tries to.
+func (g *guard[T]) isNew() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.handle == nil && !g.out && g.failures == 0
 }
 
 // attempt opens the device if need be, reads it and gives it back.

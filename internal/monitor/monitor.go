@@ -67,7 +67,7 @@ func New(topo topology.Topology, opts Options) *Monitor {
 		opts.Thresholds = DefaultThresholds()
 	}
 	if opts.Readers.Files == nil {
-		opts.Readers.Files = newOpenFiles
+		opts.Readers.Files = OpenFiles
 	}
 	port := newRNICPort(opts.Root, topo, opts.Readers.Files)
 	netdev := newRNICNetdev(topo, opts.Readers.Netdev)

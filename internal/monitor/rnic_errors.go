@@ -11,6 +11,7 @@ import (
 // rnicErrors is the source of evidence about an RNIC's connections and link,
 // and one of drops: counters of the RDMA device.
 type rnicErrors struct {
+	table  []evidence
 	guards []*guard[[]FileValue]
 }
 
@@ -47,10 +48,10 @@ func evidenceTable() []evidence {
 }
 
 func newRNICErrors(root string, topo topology.Topology, open func([]string) (Files, error)) *rnicErrors {
-	e := &rnicErrors{}
+	e := &rnicErrors{table: evidenceTable()}
 	for _, rnic := range usable(topo) {
 		var paths []string
-		for _, row := range evidenceTable() {
+		for _, row := range e.table {
 			for _, file := range row.files {
 				paths = append(paths, portDir(root, rnic)+"/"+file)
 			}
@@ -76,38 +77,43 @@ func (e *rnicErrors) close() {
 	}
 }
 
-func (e *rnicErrors) look(ctx context.Context) look { return errorsLook(readAll(ctx, e.guards)) }
+func (e *rnicErrors) look(ctx context.Context) look {
+	return errorsLook{e.table, readAll(ctx, e.guards)}
+}
 
-type errorsLook []outcome[[]FileValue]
+type errorsLook struct {
+	table    []evidence
+	readings []outcome[[]FileValue]
+}
 
 func (now errorsLook) since(earlier look, into *account) {
 	before, _ := earlier.(errorsLook)
 	var problems []problem
-	for i, reading := range now {
+	for i, reading := range now.readings {
 		f := into.rnics[reading.id]
 		if reading.problem != nil {
 			problems = append(problems, problem{reading.id, reading.problem})
 			continue
 		}
 		var previous []FileValue
-		if i < len(before) && before[i].problem == nil {
-			if _, awake := reading.at.since(before[i].at); awake {
-				previous = before[i].value
+		if i < len(before.readings) && before.readings[i].problem == nil {
+			if _, awake := reading.at.since(before.readings[i].at); awake {
+				previous = before.readings[i].value
 			}
 		}
-		if err := f.enterErrors(reading.value, previous); err != nil {
+		if err := f.enterErrors(now.table, reading.value, previous); err != nil {
 			problems = append(problems, problem{reading.id, err})
 		}
 	}
-	into.enter(sourceRNICErrors, len(now), problems, into.noRNIC())
+	into.enter(sourceRNICErrors, len(now.readings), problems, into.noRNIC())
 }
 
 // enterErrors enters what grew. The error says that nothing of it is counted.
-func (f *rnicFacts) enterErrors(now, before []FileValue) error {
+func (f *rnicFacts) enterErrors(table []evidence, now, before []FileValue) error {
 	var counted bool
 	var garbled error
 	i := 0
-	for _, row := range evidenceTable() {
+	for _, row := range table {
 		files := now[i : i+len(row.files)]
 		for j, v := range files {
 			if v.Err != nil {

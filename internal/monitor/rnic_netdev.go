@@ -152,7 +152,7 @@ func (f *rnicFacts) enterNetdev(now, before outcome[netdevReading]) {
 	s.RxPauseRatio = worse(s.RxPauseRatio, f.pauseRatio(now.id, grown(rxPauseTime), elapsed.Seconds()))
 	tx, rx := grown(txPauseFrames), grown(rxPauseFrames)
 	s.TxPauseFrames, s.RxPauseFrames = sum(s.TxPauseFrames, tx), sum(s.RxPauseFrames, rx)
-	if s.TxPauseRatio == nil && tx != nil {
+	if tx != nil && !now.value.plan.has(txPauseTime) {
 		s.TxPauseRatioLimit = worse(s.TxPauseRatioLimit, f.pauseLimit(*tx, elapsed.Seconds()))
 	}
 	s.Drops = sum(s.Drops, grown(dropped))

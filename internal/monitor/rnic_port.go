@@ -217,19 +217,13 @@ func (p counterPair) between(now outcome[portReading], before *outcome[portReadi
 	if err != nil {
 		return rate{}, err
 	}
-	switch {
-	case before == nil:
+	if before == nil || before.problem != nil {
 		return rate{}, errFirst
-	case before.problem != nil:
-		return rate{}, before.problem
 	}
-	outBefore, err := p.out.value(before.value.values[at])
-	if err != nil {
-		return rate{}, err
-	}
-	inBefore, err := p.in.value(before.value.values[at+1])
-	if err != nil {
-		return rate{}, err
+	outBefore, outErr := p.out.value(before.value.values[at])
+	inBefore, inErr := p.in.value(before.value.values[at+1])
+	if outErr != nil || inErr != nil {
+		return rate{}, errFirst
 	}
 	elapsed, awake := now.at.since(before.at)
 	switch {
