@@ -33,7 +33,8 @@ when the host's idle state cannot be read.
 
 Exit status: 0 healthy; 1 at least one diagnosis; 2 wrong usage; 3 the
 environment does not allow a run; 4 inconclusive: nothing blamed, but a planned
-path was not measured, or no reading proves anything.`,
+path was not measured, or nothing is proven of an RNIC, or a GPU has nothing to
+be compared with. RNICs in service are healthy by their own close paths, and named.`,
 		Example: `  hostpingctl diagnose
   hostpingctl diagnose --rnic 'mlx5_*,!mlx5_4' --format json --output report.json
   hostpingctl diagnose --format tap | tee acceptance.tap
@@ -63,7 +64,7 @@ path was not measured, or no reading proves anything.`,
 				return err
 			}
 			line := progressOn(env.Stderr, env.LookupEnv)
-			line.say("looking whether the host is idle")
+			line.say("checking whether the host is idle")
 			result, err := consecutiveRuns(cmd.Context(), opened, runs, run.Options{
 				Tool:       report.Tool{Version: env.Build.Version, Revision: env.Build.Revision},
 				Trigger:    "manual",
@@ -123,7 +124,7 @@ func consecutiveRuns(ctx context.Context, host run.Host, n int, opts run.Options
 func refused(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, run.ErrSelection):
-		return &exitError{ExitUsage, fmt.Errorf("--rnic: %w", err)}
+		return wrongFlagf("rnic", "", ": %w", err)
 	case ctx.Err() != nil:
 		return &exitError{ExitInconclusive, errors.New("interrupted before anything was measured")}
 	}

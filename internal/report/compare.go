@@ -362,7 +362,7 @@ func (c *Comparison) hops(m matching, before, after Report) []HopChange {
 func (x *HopChange) judge(changes []float64, spread float64) {
 	was, is := sick(x.Verdict.Old), sick(x.Verdict.New)
 	if len(changes) >= minHopPaths {
-		f := Figures{ChangeShare: new(medianShare(changes))}
+		f := Figures{ChangeShare: new(stat.Median(changes))}
 		f.LimitShare = new(max(hopFloor, hopSigmas*medianOverMean*spread/math.Sqrt(float64(len(changes)))))
 		x.ChangeShare, x.LimitShare, x.Change = f.ChangeShare, f.LimitShare, Same
 		text := fmt.Sprintf("its %d close paths changed by %s in the median; up to %.0f %% is within the spread",

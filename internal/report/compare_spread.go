@@ -19,8 +19,6 @@ const (
 	minGroup      = 4  // like paths that make a median to differ from
 )
 
-const sigmaPerMedianDistance = 1.4826 // of a normal distribution
-
 // bothTell reports whether the bandwidths of both sides say something about
 // the path alone.
 func bothTell(was, is seen) bool {
@@ -47,17 +45,17 @@ func changeSpread(figure func(*Measurement) float64, was, is map[topology.PathKe
 	}
 	// So few values may look steadier than they are.
 	caution := 1 + 1.5/math.Sqrt(float64(len(changes)))
-	return max(least, caution*sigmaPerMedianDistance*medianDistance(changes))
+	return max(least, caution*stat.SigmaPerMedianDistance*medianDistance(changes))
 }
 
 // medianDistance is the median of the values' distances from their median.
 func medianDistance(values []float64) float64 {
-	middle := medianShare(values)
+	middle := stat.Median(values)
 	distances := make([]float64, len(values))
 	for i, x := range values {
 		distances[i] = math.Abs(x - middle)
 	}
-	return medianShare(distances)
+	return stat.Median(distances)
 }
 
 // pathSpread is the spread of the change of one path: that of the calibration
@@ -124,7 +122,7 @@ func spreadOf(r Report, figure func(*Measurement) float64) float64 {
 		if len(figures) < minGroup {
 			continue
 		}
-		middle := medianShare(figures)
+		middle := stat.Median(figures)
 		for _, x := range figures {
 			distances = append(distances, math.Abs(x/middle-1))
 		}
@@ -132,15 +130,5 @@ func spreadOf(r Report, figure func(*Measurement) float64) float64 {
 	if len(distances) < minResiduals {
 		return unknownSpread
 	}
-	return max(leastSpread, sigmaPerMedianDistance*medianShare(distances))
-}
-
-// medianShare is the median; of an even number the mean of the middle two.
-func medianShare(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	half := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[half]
-	}
-	return (sorted[half-1] + sorted[half]) / 2
+	return max(leastSpread, stat.SigmaPerMedianDistance*stat.Median(distances))
 }

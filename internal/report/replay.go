@@ -63,7 +63,7 @@ func Replay(r Report, terms Terms) (Report, error) {
 	in.Result = analyzer.Analyze(analyzer.Input{
 		Topology: in.Topology, Baselines: in.Baselines, Outcomes: in.Outcomes,
 		Busy: r.Run.Mode == string(engine.ModeBusy), Idle: in.Idle, RNICConfig: in.RNICConfig, P2P: in.P2P,
-		Buses: in.Buses, Congestion: in.Congestion, History: history, Unselected: Unselected(in.Unplanned),
+		Buses: in.Buses, Congestion: in.Congestion, History: history, Unselected: Unselected(in.Topology, in.Unplanned),
 		Thresholds: terms.Thresholds,
 	})
 	in.Result.Findings = append(known, in.Result.Findings...)
@@ -105,11 +105,15 @@ func outcomes(r Report, host topology.Topology) (planned []probe.Outcome, unplan
 }
 
 // Unselected finds the RNICs that the operator left out: all their paths are excluded.
-func Unselected(unplanned []Unmeasured) map[string]bool {
+func Unselected(t topology.Topology, missed []Unmeasured) map[string]bool {
+	excluded := map[topology.PathKey]bool{}
+	for _, u := range missed {
+		excluded[topology.PathKey{RNIC: u.RNIC, Endpoint: u.Endpoint}] = !u.Planned && u.Reason == string(engine.ReasonExcluded)
+	}
 	out := map[string]bool{}
-	for _, u := range unplanned {
-		excluded, seen := out[u.RNIC]
-		out[u.RNIC] = u.Reason == string(engine.ReasonExcluded) && (excluded || !seen)
+	for _, p := range t.Paths {
+		so, seen := out[p.RNIC]
+		out[p.RNIC] = excluded[p.Key()] && (so || !seen)
 	}
 	return out
 }

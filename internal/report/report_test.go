@@ -205,7 +205,28 @@ func cases() map[string]report.Input {
 		}
 	}
 	busy.Outcomes = near
-	busy.Result.Paths[0].Verdict = analyzer.Uncertain
+	busy.Result.Paths[0].Verdict, busy.Result.Paths[0].Rule = analyzer.Uncertain, analyzer.RuleOwnClosePaths
+
+	// incomparable is a host of which one RNIC, or one GPU, has nothing to be compared with.
+	incomparable := func(match func(topology.Path) bool) report.Input {
+		in := inputOf(hostOf(3, 2, 2))
+		for i := range in.Result.Paths {
+			if v := &in.Result.Paths[i]; match(v.Path) {
+				v.Verdict, v.Rule, v.ReferenceGbps = analyzer.Uncertain, "", nil
+				in.Baselines[v.Path.Key()] = baseline.Expectation{Source: baseline.SourceNone}
+			}
+		}
+		return in
+	}
+	blamed := incomparable(func(p topology.Path) bool { return p.RNIC == "mlx5_1" })
+	slow(&blamed, "mlx5_0")
+	undecided := inputOf(hostOf(2, 2, 1))
+	undecided.Result.Paths[0].Verdict, undecided.Result.Paths[1].Verdict = analyzer.Uncertain, analyzer.Uncertain
+	excluded := inputOf(hostOf(2, 1, 2))
+	excluded.Outcomes = excluded.Outcomes[:2]
+	for _, p := range excluded.Topology.Paths[2:] {
+		excluded.Unplanned = append(excluded.Unplanned, report.Unmeasured{RNIC: p.RNIC, Endpoint: p.Endpoint, Reason: "excluded", Detail: "not selected"})
+	}
 
 	wide := inputOf(hostOf(16, 8, 72))
 	slow(&wide, "mlx5_11")
@@ -213,6 +234,9 @@ func cases() map[string]report.Input {
 	return map[string]report.Input{
 		"healthy": healthy, "faulty": faulty, "interrupted": interrupted, "device_removed": removed,
 		"unusable_rnic": unusable, "nothing_proven": soft, "nothing_measured": nothing, "several": several, "busy": busy, "wide": wide,
+		"incomparable_rnic":  incomparable(func(p topology.Path) bool { return p.RNIC == "mlx5_1" }),
+		"incomparable_gpu":   incomparable(func(p topology.Path) bool { return p.Endpoint == "gpu1" }),
+		"faulty_and_unknown": blamed, "undecided": undecided, "excluded": excluded,
 	}
 }
 
@@ -220,6 +244,8 @@ func TestOutcome(t *testing.T) {
 	want := map[string]report.Outcome{
 		"healthy": report.Healthy, "faulty": report.Diagnosed, "interrupted": report.Inconclusive, "device_removed": report.Diagnosed,
 		"unusable_rnic": report.Healthy, "nothing_proven": report.Inconclusive, "nothing_measured": report.Inconclusive, "several": report.Diagnosed, "busy": report.Healthy, "wide": report.Diagnosed,
+		"incomparable_rnic": report.Inconclusive, "incomparable_gpu": report.Inconclusive, "faulty_and_unknown": report.Diagnosed,
+		"undecided": report.Inconclusive, "excluded": report.Healthy,
 	}
 	for name, in := range cases() {
 		t.Run(name, func(t *testing.T) {

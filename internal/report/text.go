@@ -9,6 +9,7 @@ import (
 
 	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/diagnosis"
+	"github.com/yuuki/hostping/internal/engine"
 	"github.com/yuuki/hostping/internal/monitor"
 	"github.com/yuuki/hostping/internal/probe"
 	"github.com/yuuki/hostping/internal/topology"
@@ -43,17 +44,26 @@ func (t *textWriter) heading(text string) { t.b.WriteString(t.style.heading(text
 func (t *textWriter) answer() {
 	r := t.report
 	planned := len(r.Measurements) + r.missed()
+	untold := t.untold()
 	switch r.Outcome() {
 	case Healthy:
 		t.lead(green, "HEALTHY", fmt.Sprintf(": all %s measured, no link to blame.%s", count(planned, "path"), t.leftOut()))
 	case Inconclusive:
+		text := ": nothing to blame so far, but " + t.gap(planned) + "."
 		if r.missed() == 0 && !r.Run.Interrupted {
-			t.lead(yellow, "INCONCLUSIVE", fmt.Sprintf(": all %s measured and nothing to blame, but no reading proves a path healthy.%s", count(planned, "path"), t.leftOut()))
-			return
+			text = fmt.Sprintf(": all %s measured and nothing to blame, but ", count(planned, "path"))
+			if r.proven() == 0 && !r.unjudged().any() {
+				text += "no reading proves a path healthy."
+			} else {
+				text += strings.Join(untold, ". ") + "."
+			}
+		} else if r.proven() > 0 && len(untold) > 0 {
+			text += " Besides, " + strings.Join(untold, ". ") + "."
 		}
-		t.lead(yellow, "INCONCLUSIVE", ": nothing to blame so far, but "+t.gap(planned)+".")
+		t.lead(yellow, "INCONCLUSIVE", text+t.leftOut())
 	case Diagnosed:
-		t.lead(red, strings.ToUpper(count(len(r.Diagnoses), "diagnosis")), t.partial(planned)+":")
+		text := strings.Join(append([]string{t.partial(planned)}, untold...), "; ")
+		t.lead(red, strings.ToUpper(count(len(r.Diagnoses), "diagnosis")), text+":")
 		alike := 0
 		for i, d := range r.Diagnoses {
 			t.diagnosis(d)
@@ -66,27 +76,99 @@ func (t *textWriter) answer() {
 	}
 }
 
+// untold names the parts that nothing can be said of, each with what to do
+// about it.
+func (t *textWriter) untold() (texts []string) {
+	u := t.report.unjudged()
+	const calibrate = "calibrate on this host while it is known to be healthy"
+	way := calibrate
+	if t.report.Run.Mode == string(engine.ModeBusy) {
+		way = "run again without service traffic"
+	}
+	tell := func(names []string, noun, why, way, flag string) {
+		if len(names) == 0 {
+			return
+		}
+		text := "nothing is proven of " + fewOf(names, noun) + why + ": " + way
+		if flag != "" && t.report.proven() > 0 { // what is left then says something
+			text += fmt.Sprintf(", or leave %s out with --%s %s", itThem(len(names)), flag, excluding(names))
+		}
+		texts = append(texts, text)
+	}
+	tell(u.incomparable, "RNIC", ", for there is too little to compare the figures with", way, "rnic")
+	tell(u.undecided, "RNIC", ", whose readings do not agree or are of far endpoints alone", "run again", "rnic")
+	isGPU := func(id string) bool {
+		return slices.ContainsFunc(t.report.Topology.GPUs, func(g topology.GPU) bool { return g.ID == id })
+	}
+	memory := slices.DeleteFunc(slices.Clone(u.endpoints), isGPU)
+	tell(slices.DeleteFunc(u.endpoints, func(id string) bool { return !isGPU(id) }), "GPU",
+		", for there is nothing to compare the figures with", calibrate, "gpu")
+	tell(memory, "memory node", ", for there is nothing to compare the figures with", calibrate, "")
+	return texts
+}
+
+// fewOf names parts, or only counts them when they are many.
+func fewOf(names []string, noun string) string {
+	if len(names) > maxListedRNICs {
+		return count(len(names), noun)
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// excluding is a selection of all but the named parts, as a shell takes it.
+func excluding(names []string) string { return "'!" + strings.Join(names, ",!") + "'" }
+
+func itThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
 // leftOut keeps a good answer from claiming what it says nothing about.
 func (t *textWriter) leftOut() string {
+	r := t.report
 	unusable, unproven := 0, 0
-	for _, u := range t.report.Unmeasured {
+	for _, u := range r.Unmeasured {
 		if u.Reason == string(probe.ReasonUnusable) {
 			unusable++
 		}
 	}
-	for _, m := range t.report.Measurements {
-		if m.Close && m.Verdict != string(analyzer.Normal) {
+	u := r.unjudged()
+	told := slices.Concat(u.incomparable, u.undecided)
+	for _, m := range r.Measurements {
+		if m.Close && !slices.Contains(told, m.RNIC) && m.Verdict != string(analyzer.Normal) && m.Rule != string(analyzer.RuleOwnClosePaths) {
 			unproven++
 		}
 	}
 	text := ""
-	if unproven > 0 && t.report.proven() > 0 {
+	if unproven > 0 && r.proven() > 0 {
 		text += fmt.Sprintf(" The readings of %s prove nothing.", count(unproven, "close path"))
+	}
+	if names := r.besideService(); len(names) > 0 {
+		text += " Service traffic on " + fewOf(names, "RNIC") + ": compared with " + ownPaths(len(names)) + " only."
 	}
 	if unusable > 0 {
 		text += fmt.Sprintf(" Nothing is known about %s of devices that cannot be probed (below).", count(unusable, "path"))
 	}
+	rnics, gpus := r.leftOutByFlag()
+	if len(rnics) > 0 {
+		text += " Left out by --rnic: " + fewOf(rnics, "RNIC") + "."
+	}
+	if len(gpus) > 0 {
+		text += " Left out by --gpu: " + fewOf(gpus, "GPU") + "."
+	}
 	return text
+}
+
+func ownPaths(rnics int) string {
+	if rnics == 1 {
+		return "its own other paths"
+	}
+	return "their own other paths"
 }
 
 // lead writes the answer's first words in colour.
@@ -305,11 +387,12 @@ func (t *textWriter) pathList(missed []Unmeasured) string {
 	return strings.Join(parts, "; ")
 }
 
-// sources lists what the monitor could not read, by the reason.
+// sources lists what the monitor could not read and the answer would be surer
+// with, by the reason.
 func (t *textWriter) sources() {
 	names, order := map[string][]string{}, []string{}
 	for _, s := range t.report.Sources {
-		if s.State == monitor.SourceOK {
+		if s.State == monitor.SourceOK || s.State == monitor.SourceUnavailable && !t.matters(s.Name) {
 			continue
 		}
 		why := fmt.Sprintf("%s (%s)", s.Reason, s.State)
@@ -325,6 +408,29 @@ func (t *textWriter) sources() {
 	for _, why := range order {
 		t.b.WriteString(t.style.item("  ", strings.Join(names[why], ", ")+": "+why))
 	}
+}
+
+// matters reports whether the answer hangs on a source that this host, or the
+// simulator, does not have. The report's JSON form lists all of them.
+func (t *textWriter) matters(source string) bool {
+	blamed := func(kind topology.HopKind) bool {
+		return slices.ContainsFunc(t.report.Diagnoses, func(d diagnosis.Diagnosis) bool {
+			return strings.HasPrefix(d.Component, string(kind)+":")
+		})
+	}
+	switch source {
+	case "rnic_errors": // evidence alone
+		return false
+	case "rnic_config":
+		return blamed(topology.HopRNICPCIe)
+	case "memory_bus":
+		return blamed(topology.HopMemory)
+	case "inter_socket_bus":
+		return blamed(topology.HopInterSocket)
+	case "rnic_pause", "rnic_drops":
+		return t.report.Run.Mode == string(engine.ModeBusy)
+	}
+	return true
 }
 
 // foot says how the figures came about.

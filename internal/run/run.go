@@ -91,7 +91,7 @@ func Execute(ctx context.Context, host Host, opts Options) (report.Report, error
 		Topology: host.Topology, Baselines: host.Baselines, Busy: mode == engine.ModeBusy,
 		Idle: idle, RNICConfig: host.RNICConfig, P2P: host.P2P,
 		Buses: buses, Congestion: congestion, History: opts.History, Thresholds: opts.Thresholds,
-		Unselected: report.Unselected(unplanned(plan)),
+		Unselected: report.Unselected(host.Topology, unplanned(plan)),
 	}
 	around := engine.Options{Events: opts.Events, InhibitPath: host.InhibitPath, Now: host.Now}
 	if mode == engine.ModeIdle {
