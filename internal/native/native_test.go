@@ -5,7 +5,9 @@ import (
 	"errors"
 	"go/build/constraint"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,18 +58,25 @@ func TestConstantsAreThoseOfTheHeader(t *testing.T) {
 		assert.Equal(t, uint64(status), header["HP_STATUS_"+strings.ToUpper(name)], name)
 	}
 	for name, want := range map[string]uint64{
-		"HP_HOPS_MAX":                HopsMax,
-		"HP_CONNECTIONS_MAX":         ConnectionsMax,
-		"HP_WINDOW_MAX":              WindowMax,
-		"HP_MESSAGE_BYTES_MAX":       MessageBytesMax,
-		"HP_REGION_BYTES_MAX":        RegionBytesMax,
-		"HP_LATENCY_SAMPLES_MAX":     LatencySamplesMax,
-		"HP_TOOL_CHECK_NOT_NEEDED":   uint64(ToolCheckNotNeeded),
-		"HP_TOOL_CHECK_PATH_LIMITED": uint64(ToolCheckPathLimited),
-		"HP_TOOL_CHECK_TOOL_LIMITED": uint64(ToolCheckToolLimited),
-		"HP_TOOL_CHECK_NOT_POSSIBLE": uint64(ToolCheckNotPossible),
-		"HP_PAGE_KIND_BASE":          uint64(PagesBase),
-		"HP_PAGE_KIND_HUGE_2MIB":     uint64(PagesHuge2MiB),
+		"HP_HOPS_MAX":                 HopsMax,
+		"HP_CONNECTIONS_MAX":          ConnectionsMax,
+		"HP_WINDOW_MAX":               WindowMax,
+		"HP_MESSAGE_BYTES_MAX":        MessageBytesMax,
+		"HP_REGION_BYTES_MAX":         RegionBytesMax,
+		"HP_LATENCY_SAMPLES_MAX":      LatencySamplesMax,
+		"HP_TOOL_CHECK_NOT_NEEDED":    uint64(ToolCheckNotNeeded),
+		"HP_TOOL_CHECK_PATH_LIMITED":  uint64(ToolCheckPathLimited),
+		"HP_TOOL_CHECK_TOOL_LIMITED":  uint64(ToolCheckToolLimited),
+		"HP_TOOL_CHECK_NOT_POSSIBLE":  uint64(ToolCheckNotPossible),
+		"HP_COUNTER_FILES_MAX":        CounterFilesMax,
+		"HP_COUNTER_TEXT_BYTES":       CounterTextBytes,
+		"HP_COUNTER_STATE_ABSENT":     uint64(CounterAbsent),
+		"HP_COUNTER_STATE_NUMBER":     uint64(CounterNumber),
+		"HP_COUNTER_STATE_TEXT":       uint64(CounterText),
+		"HP_UNCORE_KIND_MEMORY":       uint64(UncoreMemory),
+		"HP_UNCORE_KIND_INTER_SOCKET": uint64(UncoreInterSocket),
+		"HP_PAGE_KIND_BASE":           uint64(PagesBase),
+		"HP_PAGE_KIND_HUGE_2MIB":      uint64(PagesHuge2MiB),
 	} {
 		got, ok := header[name]
 		assert.True(t, ok, name)
@@ -117,12 +126,31 @@ func TestStubHasTheOppositeBuildTag(t *testing.T) {
 		require.NoError(t, err, file)
 		return expr
 	}
-	for _, cgoFile := range []string{"native_cgo.go", "loopback_cgo.go"} {
+	cgoFiles, err := filepath.Glob("*_cgo.go")
+	require.NoError(t, err)
+	for _, cgoFile := range slices.DeleteFunc(cgoFiles, func(file string) bool { return file == "fake_cgo.go" }) {
 		for _, build := range []map[string]bool{{}, {"cgo": true}, {"linux": true}, {"cgo": true, "linux": true}} {
 			has := func(tag string) bool { return build[tag] }
 			assert.NotEqual(t, tags(cgoFile).Eval(has), tags("stub.go").Eval(has), "%s, %v", cgoFile, build)
 		}
 	}
+}
+
+func TestNothingOpensWithoutTheDataPlane(t *testing.T) {
+	if ZigVersion() != "" {
+		assert.NoError(t, Check())
+		return
+	}
+	_, err := OpenCounters([]string{"/sys/class/net/lo/mtu"})
+	assert.ErrorIs(t, err, ErrUnavailable)
+	_, err = OpenEthtool("lo")
+	assert.ErrorIs(t, err, ErrUnavailable)
+	_, err = OpenNVML(t.Context(), NVMLLibrary, nil)
+	assert.ErrorIs(t, err, ErrUnavailable)
+	_, err = OpenUncore(t.Context(), UncoreConfig{SysfsRoot: "/sys"})
+	assert.ErrorIs(t, err, ErrUnavailable)
+	_, err = DiscoverUncore(t.Context(), UncoreConfig{SysfsRoot: "/sys"})
+	assert.ErrorIs(t, err, ErrUnavailable)
 }
 
 func TestLoopbackRefusesTooManyHops(t *testing.T) {

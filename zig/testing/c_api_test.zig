@@ -16,6 +16,16 @@ extern fn hp_abi_describe(*abi.Description) abi.Status;
 extern fn hp_cancel_create() ?*abi.Cancel;
 extern fn hp_cancel_trigger(*abi.Cancel) void;
 extern fn hp_cancel_destroy(?*abi.Cancel) void;
+extern fn hp_counters_create([*]const u8, u64, u64) ?*abi.Counters;
+extern fn hp_counters_read(*abi.Counters, [*]abi.CounterValue) void;
+extern fn hp_counters_destroy(?*abi.Counters) void;
+extern fn hp_ethtool_create([*:0]const u8) ?*abi.Ethtool;
+extern fn hp_ethtool_read(*abi.Ethtool, *abi.EthtoolReading) abi.Status;
+extern fn hp_ethtool_destroy(?*abi.Ethtool) void;
+extern fn hp_nvml_open([*:0]const u8, *abi.Outcome) ?*abi.Nvml;
+extern fn hp_nvml_close(?*abi.Nvml) void;
+extern fn hp_uncore_discover(*const abi.UncoreConfig, *abi.Outcome) ?*abi.Uncore;
+extern fn hp_uncore_close(?*abi.Uncore) void;
 extern fn hp_loopback_run(*const abi.LoopbackConfig, ?*abi.Cancel, ?[*]u64, u64, *abi.LoopbackResult) abi.Status;
 
 test "the library describes itself" {
@@ -68,4 +78,52 @@ test "a token cancels a call" {
     fake.script = .{};
     try testing.expectEqual(.cancelled, hp_loopback_run(&config, token, null, 0, &result));
     try testing.expectEqual(.cancelled, result.status);
+}
+
+test "the readers of counters refuse structs of another size" {
+    var outcome = std.mem.zeroes(abi.Outcome);
+    try testing.expectEqual(null, hp_nvml_open("libc.so.6", &outcome));
+    try testing.expectEqual(.ok, outcome.status);
+    var config = std.mem.zeroes(abi.UncoreConfig);
+    outcome.struct_size = @sizeOf(abi.Outcome);
+    try testing.expectEqual(null, hp_uncore_discover(&config, &outcome));
+    try testing.expectEqual(.struct_size_mismatch, outcome.status);
+    const ethtool = hp_ethtool_create("lo").?;
+    defer hp_ethtool_destroy(ethtool);
+    var reading = std.mem.zeroes(abi.EthtoolReading);
+    try testing.expectEqual(.struct_size_mismatch, hp_ethtool_read(ethtool, &reading));
+
+    hp_counters_destroy(null);
+    hp_ethtool_destroy(null);
+    hp_nvml_close(null);
+    hp_uncore_close(null);
+}
+
+test "a library that is not NVML is incomplete, one that is not there is missing" {
+    const cases = [_]struct { library: [*:0]const u8, want: abi.Status, says: []const u8 }{
+        .{ .library = "libc.so.6", .want = .library_incomplete, .says = "nvmlInit_v2 nvmlShutdown" },
+        .{ .library = "libhostping-no-such-library.so.1", .want = .library_missing, .says = "cannot open shared object file" },
+    };
+    for (cases) |case| {
+        var outcome = std.mem.zeroes(abi.Outcome);
+        outcome.struct_size = @sizeOf(abi.Outcome);
+        try testing.expectEqual(null, hp_nvml_open(case.library, &outcome));
+        try testing.expectEqual(case.want, outcome.status);
+        try testing.expect(std.mem.indexOf(u8, &outcome.failure.text, case.says) != null);
+    }
+}
+
+test "files are read across the boundary" {
+    const paths = "/proc/self/comm\x00/nonexistent\x00/proc/sys/kernel/pid_max\x00";
+    const counters = hp_counters_create(paths, paths.len, 3).?;
+    defer hp_counters_destroy(counters);
+    var values: [3]abi.CounterValue = undefined;
+    for (0..2) |_| {
+        hp_counters_read(counters, &values);
+        try testing.expectEqual(.text, values[0].state);
+        try testing.expectEqual(.absent, values[1].state);
+        try testing.expectEqual(@as(i32, @intFromEnum(std.c.E.NOENT)), values[1].errno_value);
+        try testing.expectEqual(.number, values[2].state);
+        try testing.expect(values[2].value > 0);
+    }
 }

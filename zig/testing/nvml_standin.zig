@@ -69,7 +69,7 @@ const Api = struct {
     fn nvmlShutdown() callconv(.c) c_int {
         acquire();
         defer release();
-        if (initialised == 0 or running > 0) misuses += 1;
+        if (initialised == 0 or (initialised == 1 and running > 0)) misuses += 1;
         if (initialised == 0) return uninitialized;
         initialised -= 1;
         return success;

@@ -72,20 +72,17 @@ pub const Ethtool = struct {
         std.debug.assert(name.len >= 1 and name.len < name_size);
         const self = try allocator.create(Ethtool);
         errdefer allocator.destroy(self);
-        const strings = try std.heap.page_allocator.create(Strings);
-        errdefer std.heap.page_allocator.destroy(strings);
-        const stats = try std.heap.page_allocator.create(Stats);
-        self.* = .{ .allocator = allocator, .name = @splat(0), .strings = strings, .stats = stats };
+        const strings = try map(Strings);
+        errdefer unmap(strings);
+        self.* = .{ .allocator = allocator, .name = @splat(0), .strings = strings, .stats = try map(Stats) };
         @memcpy(self.name[0..name.len], name);
-        self.strings.count = 0;
-        self.stats.count = 0;
         return self;
     }
 
     pub fn destroy(self: *Ethtool) void {
         if (self.socket >= 0) _ = c.close(self.socket);
-        std.heap.page_allocator.destroy(self.strings);
-        std.heap.page_allocator.destroy(self.stats);
+        unmap(self.strings);
+        unmap(self.stats);
         self.allocator.destroy(self);
     }
 
@@ -175,6 +172,16 @@ pub const Ethtool = struct {
         return error.Failed;
     }
 };
+
+/// Zeroed, and without a page behind it until it is written to.
+fn map(comptime T: type) error{OutOfMemory}!*T {
+    const rc = linux.mmap(null, @sizeOf(T), .{ .READ = true, .WRITE = true }, .{ .TYPE = .PRIVATE, .ANONYMOUS = true, .NORESERVE = true }, -1, 0);
+    return if (linux.errno(rc) == .SUCCESS) @ptrFromInt(rc) else error.OutOfMemory;
+}
+
+fn unmap(pointer: anytype) void {
+    _ = linux.munmap(@ptrCast(pointer), @sizeOf(@TypeOf(pointer.*)));
+}
 
 const testing = std.testing;
 

@@ -13,7 +13,6 @@ const Error = failure.Error;
 
 const pmus_max = 256;
 const devices_dir = "bus/event_source/devices";
-const free_running = "_free_running";
 
 // linux/perf_event.h
 const format_total_times = 1 << 0 | 1 << 1; // PERF_FORMAT_TOTAL_TIME_ENABLED, …_RUNNING
@@ -222,7 +221,7 @@ const Discovery = struct {
             const name = std.mem.sliceTo(&entry.name, 0);
             if (name.len >= abi.name_bytes or !self.wants(name)) continue;
             if (names.items.len == pmus_max) return self.fail(.unsupported, "readdir", path, "more than {d} PMUs", .{pmus_max});
-            programmable = programmable or std.mem.indexOf(u8, name, free_running) == null;
+            programmable = programmable or std.mem.indexOf(u8, name, events.free_running) == null;
             var item: Name = .{ .bytes = @splat(0) };
             @memcpy(item.bytes[0..name.len], name);
             try names.append(allocator, item);
@@ -232,7 +231,7 @@ const Discovery = struct {
         if (programmable) {
             var kept: usize = 0;
             for (names.items) |name| {
-                if (std.mem.indexOf(u8, name.text(), free_running) != null) continue;
+                if (std.mem.indexOf(u8, name.text(), events.free_running) != null) continue;
                 names.items[kept] = name;
                 kept += 1;
             }
@@ -246,7 +245,7 @@ const Discovery = struct {
         for (self.prefixes()) |prefix| {
             if (!std.mem.startsWith(u8, name, prefix)) continue;
             var rest = name[prefix.len..];
-            if (std.mem.startsWith(u8, rest, free_running)) rest = rest[free_running.len..];
+            if (std.mem.startsWith(u8, rest, events.free_running)) rest = rest[events.free_running.len..];
             if (rest.len == 0) return true;
             if (rest.len < 2 or rest[0] != '_') return false;
             return for (rest[1..]) |char| {

@@ -4,6 +4,9 @@ const std = @import("std");
 const abi = @import("../abi.zig");
 const sysfs = @import("../sysfs.zig");
 
+/// In the names of PMUs whose counters never stop and take no other events.
+pub const free_running = "_free_running";
+
 pub const Direction = abi.UncoreDirection;
 
 /// An event by name, and which way its bytes go.
@@ -102,7 +105,7 @@ pub const Cpu = struct {
 };
 
 fn find(cpu: Cpu, pmu: []const u8, event: []const u8) ?*const Known {
-    if (cpu.family != 6) return null;
+    if (cpu.family != 6 or std.mem.indexOf(u8, pmu, free_running) != null) return null;
     for (&known_events) |*known| {
         if (std.mem.startsWith(u8, pmu, known.pmu) and std.mem.eql(u8, known.event, event) and
             std.mem.indexOfScalar(u32, known.models, cpu.model) != null) return known;
