@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/yuuki/hostping/internal/stat"
 	"github.com/yuuki/hostping/internal/topology"
 )
 
@@ -78,7 +79,7 @@ func kinds(h Hardware, samples map[topology.PathKey]Samples) []kind {
 func Asymmetries(h Hardware, samples map[topology.PathKey]Samples, threshold float64) []string {
 	var lines []string
 	for _, kind := range kinds(h, samples) {
-		speed := func(p topology.PathKey) float64 { return median(samples[p].BandwidthGbps) }
+		speed := func(p topology.PathKey) float64 { return stat.Median(samples[p].BandwidthGbps) }
 		fastest := slices.MaxFunc(kind.paths, func(a, b topology.PathKey) int { return cmp.Compare(speed(a), speed(b)) })
 		for _, p := range kind.paths {
 			if speed(p) < (1-threshold)*speed(fastest) {
@@ -126,11 +127,11 @@ func shareOfDefault(h Hardware, samples map[topology.PathKey]Samples) []share {
 		for _, p := range kind.paths {
 			if expected := defaults[p].BandwidthGbps; expected != nil {
 				gbps = append(gbps, samples[p].BandwidthGbps...)
-				shares = append(shares, median(samples[p].BandwidthGbps) / *expected)
+				shares = append(shares, stat.Median(samples[p].BandwidthGbps) / *expected)
 			}
 		}
 		if len(shares) > 0 {
-			list = append(list, share{kind, median(gbps), median(shares)})
+			list = append(list, share{kind, stat.Median(gbps), stat.Median(shares)})
 		}
 	}
 	return list

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/yuuki/hostping/internal/stat"
 )
 
 // SchemaID names the JSON form of File.
@@ -74,33 +76,11 @@ type Figure struct {
 const fewForSpread = 5
 
 func figureOf(samples []float64) Figure {
-	f := Figure{Samples: len(samples), Median: median(samples), Min: slices.Min(samples), Max: slices.Max(samples)}
+	f := Figure{Samples: len(samples), Median: stat.Median(samples), Min: slices.Min(samples), Max: slices.Max(samples)}
 	if len(samples) >= fewForSpread {
-		f.SpreadShare = new(spreadShare(samples))
+		f.SpreadShare = new(stat.SpreadShare(samples))
 	}
 	return f
-}
-
-// median of the values; there must be one.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	half := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[half]
-	}
-	return sorted[half-1]/2 + sorted[half]/2
-}
-
-// spreadShare is the standard deviation of the values as a share of their
-// median, as far as single wild values do not tell: 1.4826 times the median
-// absolute deviation, which is the standard deviation of a normal distribution.
-func spreadShare(values []float64) float64 {
-	middle := median(values)
-	deviations := make([]float64, len(values))
-	for i, v := range values {
-		deviations[i] = max(v-middle, middle-v)
-	}
-	return 1.4826 * median(deviations) / middle
 }
 
 // Fingerprint is equal for hosts whose paths are of the same kinds and

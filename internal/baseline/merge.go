@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/yuuki/hostping/internal/stat"
 )
 
 // NamedFile is a baseline file with the name that messages call it by.
@@ -142,13 +144,13 @@ func (f File) join(e Entry) joined {
 	}
 	var gbps, us []float64
 	for _, id := range hosts {
-		gbps = append(gbps, median(byHost[id].gbps))
-		us = append(us, median(byHost[id].us))
+		gbps = append(gbps, stat.Median(byHost[id].gbps))
+		us = append(us, stat.Median(byHost[id].us))
 	}
-	j.hosts, j.gbps, j.us = len(hosts), median(gbps), median(us)
+	j.hosts, j.gbps, j.us = len(hosts), stat.Median(gbps), stat.Median(us)
 	if len(spreads) > 0 {
 		// A read differs from its host's figure, and the host from its kind.
-		j.spreadShare = new(math.Hypot(median(spreads), spreadShare(gbps)))
+		j.spreadShare = new(math.Hypot(stat.Median(spreads), stat.SpreadShare(gbps)))
 	}
 	if j.hosts > 1 {
 		j.oneHost = ""

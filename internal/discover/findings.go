@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -79,7 +78,7 @@ func (r *reader) charDevices() []diagnosis.Finding {
 	}
 	var missing []suspect
 	present := 0
-	for _, name := range sortedKeys(r.verbsNodes) {
+	for _, name := range topology.SortedKeys(r.verbsNodes) {
 		file := filepath.Join(r.dev, "infiniband", r.verbsNodes[name])
 		if deviceExists(file) {
 			present++
@@ -179,7 +178,7 @@ func withoutSubnetManager(t topology.Topology) []diagnosis.Finding {
 // configuration space is cut for readers without privilege.
 func (r *reader) hiddenConfig() []diagnosis.Finding {
 	var cut []suspect
-	for _, address := range sortedKeys(r.pci) {
+	for _, address := range topology.SortedKeys(r.pci) {
 		if f := r.pci[address]; f.config.cut && f.Type == topology.PCIDownstream && !f.IsEmulatedPort() {
 			cut = append(cut, suspect{address, address + ": only the first 64 bytes of its configuration space can be read"})
 		}
@@ -221,13 +220,4 @@ func linkText(speedGTs *float64, width *int) string {
 		lanes = fmt.Sprintf("x%d", *width)
 	}
 	return speed + " " + lanes
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, topology.CompareNatural)
-	return keys
 }

@@ -46,7 +46,7 @@ func oddOnes(t topology.Topology) (list []diagnosis.Finding) {
 		}
 	}
 	for _, trait := range traits() {
-		for _, key := range sortedKeys(groups) {
+		for _, key := range topology.SortedKeys(groups) {
 			list = append(list, trait.odd(groups[key])...)
 		}
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -126,20 +125,16 @@ func medianRead[R any](reads []R, figure func(R) float64) R {
 // monitorOf lists the settings by name, in the natural order of the names.
 func monitorOf(in Input) Monitor {
 	m := Monitor{Buses: in.Buses, Congestion: in.Congestion}
-	for _, rnic := range sortedKeys(in.RNICConfig) {
+	for _, rnic := range topology.SortedKeys(in.RNICConfig) {
 		c := in.RNICConfig[rnic]
 		m.RNICConfig = append(m.RNICConfig, RNICConfig{RNIC: rnic, SlowStart: c.SlowStart, SmallTxWindow: c.SmallTxWindow})
 	}
-	for _, bridge := range sortedKeys(in.P2P.ACS) {
+	for _, bridge := range topology.SortedKeys(in.P2P.ACS) {
 		m.ACS = append(m.ACS, Setting{ID: bridge, On: in.P2P.ACS[bridge]})
 	}
-	for _, rnic := range sortedKeys(in.P2P.ATS) {
+	for _, rnic := range topology.SortedKeys(in.P2P.ATS) {
 		m.ATS = append(m.ATS, Setting{ID: rnic, On: in.P2P.ATS[rnic]})
 	}
-	m.ActivePorts = sortedKeys(in.Result.History.ActivePorts)
+	m.ActivePorts = topology.SortedKeys(in.Result.History.ActivePorts)
 	return m
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	return slices.SortedFunc(maps.Keys(m), topology.CompareNatural)
 }

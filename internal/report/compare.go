@@ -10,6 +10,7 @@ import (
 	"github.com/yuuki/hostping/internal/diagnosis"
 	"github.com/yuuki/hostping/internal/engine"
 	"github.com/yuuki/hostping/internal/probe"
+	"github.com/yuuki/hostping/internal/stat"
 	"github.com/yuuki/hostping/internal/topology"
 )
 

@@ -2,9 +2,9 @@ package report
 
 import (
 	"math"
-	"slices"
 
 	"github.com/yuuki/hostping/internal/analyzer"
+	"github.com/yuuki/hostping/internal/stat"
 	"github.com/yuuki/hostping/internal/topology"
 )
 
@@ -45,17 +45,7 @@ func changeSpread(figure func(*Measurement) float64, was, is map[topology.PathKe
 	}
 	// So few values may look steadier than they are.
 	caution := 1 + 1.5/math.Sqrt(float64(len(changes)))
-	return max(least, caution*stat.SigmaPerMedianDistance*medianDistance(changes))
-}
-
-// medianDistance is the median of the values' distances from their median.
-func medianDistance(values []float64) float64 {
-	middle := stat.Median(values)
-	distances := make([]float64, len(values))
-	for i, x := range values {
-		distances[i] = math.Abs(x - middle)
-	}
-	return stat.Median(distances)
+	return max(least, caution*stat.SigmaPerMedianDistance*stat.MedianDistance(changes))
 }
 
 // pathSpread is the spread of the change of one path: that of the calibration

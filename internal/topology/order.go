@@ -2,6 +2,8 @@ package topology
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -37,6 +39,11 @@ func CompareNatural(a, b string) int {
 		return c
 	}
 	return strings.Compare(a, b)
+}
+
+// SortedKeys are the keys of a map in their natural order.
+func SortedKeys[V any](m map[string]V) []string {
+	return slices.SortedFunc(maps.Keys(m), CompareNatural)
 }
 
 func leadingDigits(s string) int {

@@ -31,3 +31,8 @@ func TestCompareNatural(t *testing.T) {
 		})
 	}
 }
+
+func TestSortedKeys(t *testing.T) {
+	assert.Equal(t, []string{"gpu2", "gpu10"}, topology.SortedKeys(map[string]int{"gpu10": 1, "gpu2": 2}))
+	assert.Empty(t, topology.SortedKeys(map[string]int{}))
+}
