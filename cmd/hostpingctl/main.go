@@ -21,7 +21,7 @@ func main() {
 	// The first signal ends the run in good order, a second one the program.
 	context.AfterFunc(ctx, stop)
 	env := cli.Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Environ: os.Environ,
 		Build: cli.BuildInfo{Version: version, Revision: revision, Zig: native.ZigVersion()},
 		Live: func(ctx context.Context, opts cli.LiveOptions) (run.Host, error) {
 			return live.Open(ctx, live.Options(opts))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,7 @@ environment does not allow a run, or the host is not fit to be calibrated.`,
 // measure calibrates the host.
 func (c *calibration) measure(cmd *cobra.Command, env Env) error {
 	if c.rounds < calibrate.MinRounds || c.rounds > calibrate.MaxRounds {
-		return usagef("--rounds %d: it is from %d to %d", c.rounds, calibrate.MinRounds, calibrate.MaxRounds)
+		return wrongFlagf("rounds", strconv.Itoa(c.rounds), ": it is from %d to %d", calibrate.MinRounds, calibrate.MaxRounds)
 	}
 	rnics, gpus, err := c.pick.parse()
 	if err != nil {
@@ -120,7 +121,9 @@ func (c *calibration) measure(cmd *cobra.Command, env Env) error {
 	case errors.Is(err, calibrate.ErrAsymmetric):
 		return environment(fmt.Errorf("%w; repair it, or say --accept-asymmetric if it is built so", err))
 	case errors.Is(err, run.ErrSelection):
-		return usagef("--rnic: %w", err)
+		return wrongFlagf("rnic", "", ": %w", err)
+	case errors.Is(err, run.ErrBusy):
+		return environment(fmt.Errorf("%w; nothing was written: stop what loads the host, then calibrate", err))
 	case err != nil && cmd.Context().Err() != nil:
 		return environment(errors.New("interrupted: nothing was written"))
 	case err != nil:
@@ -139,14 +142,14 @@ func (c *calibration) join(cmd *cobra.Command, env Env, files []string) error {
 	}
 	for _, name := range []string{"sim", "sim-topology", "fault", "busy", "seed", "noise", "sysfs", "procfs", "memory-nodes", "software-rnics", "rnic", "gpu", "rounds", "accept-asymmetric"} {
 		if cmd.Flags().Changed(name) {
-			return usagef("--%s is about a measurement, --merge measures nothing; use one of them", name)
+			return wrongFlagf(name, "", " is about a measurement, --merge measures nothing; use one of them")
 		}
 	}
 	var named []baseline.NamedFile
 	for _, path := range files {
 		file, err := readBaseline(cmd.Context(), path)
 		if err != nil {
-			return err
+			return usagef("%s: %w", quoteOdd(path), err)
 		}
 		named = append(named, baseline.NamedFile{Name: quoteOdd(path), File: file})
 	}
@@ -172,7 +175,7 @@ func (c *calibration) finish(env Env, out *output, file baseline.File, text cali
 		return err
 	}
 	if document.Len() > baseline.MaxDocumentBytes {
-		return usagef("--out %s: the file would be larger than %d MiB; merge fewer hosts", quoteOdd(c.out), baseline.MaxDocumentBytes>>20)
+		return wrongFlagf("out", c.out, ": the file would be larger than %d MiB; merge fewer hosts", baseline.MaxDocumentBytes>>20)
 	}
 	whole := document.Bytes()
 	if err := out.write(func(w io.Writer) error { _, err := w.Write(whole); return err }); err != nil {
@@ -182,7 +185,7 @@ func (c *calibration) finish(env Env, out *output, file baseline.File, text cali
 	if err != nil {
 		return err
 	}
-	return to.write(func(w io.Writer) error {
+	err = to.write(func(w io.Writer) error {
 		if c.format == "json" {
 			_, err := w.Write(whole)
 			return err
@@ -191,6 +194,10 @@ func (c *calibration) finish(env Env, out *output, file baseline.File, text cali
 		_, err := io.WriteString(w, text.render(styleOf(env.Stdout, env.LookupEnv)))
 		return err
 	})
+	if err != nil {
+		return usagef("%s was written, but %w", quoteOdd(c.out), err)
+	}
+	return nil
 }
 
 func plural(n int, what string) string {

@@ -32,6 +32,7 @@ type Env struct {
 	Stdin          io.Reader // nil is empty
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool)
+	Environ        func() []string // all of it, NAME=VALUE; nil is none
 	Build          BuildInfo
 	// Live opens the host that the program runs on.
 	Live func(context.Context, LiveOptions) (run.Host, error)
@@ -82,7 +83,10 @@ func Main(ctx context.Context, root *cobra.Command, env Env, args []string) int 
 		}
 		return flagError(cmd, err)
 	})
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	if unwritten := root.OutOrStdout().(*keptWriter).err; unwritten != nil {
+		err = stdoutFailed(unwritten)
+	}
 	if err == nil {
 		return ExitHealthy
 	}
@@ -91,7 +95,11 @@ func Main(ctx context.Context, root *cobra.Command, env Env, args []string) int 
 		status = e
 	}
 	if status.err != nil {
-		fmt.Fprintf(env.Stderr, "%s: %s\n", root.Name(), oneLine(status.Error()))
+		text := status.Error()
+		if wrong, ok := errors.AsType[*wrongFlag](err); ok {
+			text = wrong.asGiven(cmd, text)
+		}
+		fmt.Fprintf(env.Stderr, "%s: %s\n", root.Name(), oneLine(text))
 	}
 	return status.code
 }

@@ -40,7 +40,13 @@ func (c call) environment(stdout, stderr *bytes.Buffer) cli.Env {
 	return cli.Env{
 		Stdin: c.stdin, Stdout: stdout, Stderr: stderr,
 		LookupEnv: func(name string) (string, bool) { value, ok := c.env[name]; return value, ok },
-		Build:     cli.BuildInfo{Version: "1.2.3", Revision: "abcdef", Zig: "0.16.0"},
+		Environ: func() (environ []string) {
+			for name, value := range c.env {
+				environ = append(environ, name+"="+value)
+			}
+			return environ
+		},
+		Build: cli.BuildInfo{Version: "1.2.3", Revision: "abcdef", Zig: "0.16.0"},
 		Live: func(ctx context.Context, opts cli.LiveOptions) (run.Host, error) {
 			if c.live == nil {
 				return run.Host{}, errors.New("this test has no live host")

@@ -125,6 +125,8 @@ func refused(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, run.ErrSelection):
 		return wrongFlagf("rnic", "", ": %w", err)
+	case errors.Is(err, run.ErrBusy):
+		return environment(fmt.Errorf("%w: add --mode busy, or stop what loads the host", err))
 	case ctx.Err() != nil:
 		return &exitError{ExitInconclusive, errors.New("interrupted before anything was measured")}
 	}

@@ -93,6 +93,10 @@ func TestBusyHostRefusesAnIdleRun(t *testing.T) {
 	got := hostpingctl(t, "diagnose --sim --busy rnic2 --mode idle")
 	requireOneLine(t, got, 3)
 	require.Contains(t, got.stderr, "rnic2")
+	require.Contains(t, got.stderr, "add --mode busy")
+	got = hostpingctl(t, "calibrate --sim --busy rnic2 --out "+filepath.Join(t.TempDir(), "baseline.json"))
+	requireOneLine(t, got, 3)
+	require.Contains(t, got.stderr, "stop what loads the host, then calibrate")
 }
 
 func TestSimulatedTopologyFile(t *testing.T) {
@@ -357,11 +361,22 @@ func TestOutput(t *testing.T) {
 		require.NoError(t, err)
 		defer full.Close()
 		requireOneLine(t, hostpingctl(t, "diagnose --sim --output /dev/full"), 2)
-		var stderr bytes.Buffer
-		env := call{}.environment(nil, &stderr)
-		env.Stdout = full
-		require.Equal(t, 2, cli.Hostpingctl(t.Context(), env, []string{"diagnose", "--sim"}))
-		require.Contains(t, stderr.String(), syscall.ENOSPC.Error())
+		written := filepath.Join(t.TempDir(), "baseline.json")
+		for line, says := range map[string]string{
+			"diagnose --sim":                   "hostpingctl: the result cannot be written to stdout: ",
+			"--help":                           "hostpingctl: the result cannot be written to stdout: ",
+			"help topology":                    "hostpingctl: the result cannot be written to stdout: ",
+			"--version":                        "hostpingctl: the result cannot be written to stdout: ",
+			"completion zsh":                   "hostpingctl: the result cannot be written to stdout: ",
+			"calibrate --sim --out " + written: "hostpingctl: " + written + " was written, but the result cannot be written to stdout: ",
+		} {
+			var stderr bytes.Buffer
+			env := call{}.environment(nil, &stderr)
+			env.Stdout = full
+			require.Equal(t, 2, cli.Hostpingctl(t.Context(), env, strings.Fields(line)), line)
+			require.Equal(t, says+syscall.ENOSPC.Error()+"\n", stderr.String(), line)
+		}
+		require.FileExists(t, written)
 	})
 }
 

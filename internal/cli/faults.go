@@ -33,13 +33,13 @@ shows. A fault is written KIND:TARGET[=SEVERITY]; SEVERITY is from 0 to 1.`,
   hostpingctl faults --sim-topology host.json --format json
   hostpingctl diagnose --sim --fault gpu_pcie:gpu2=0.6`,
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			out, err := openOutput(outputTo, env.Stdout)
 			if err != nil {
 				return err
 			}
 			defer out.close()
-			topo, err := host.topology()
+			topo, err := host.topology(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -63,18 +62,14 @@ func (f *simFlags) check(cmd *cobra.Command) error {
 	}
 	for _, name := range []string{"fault", "busy", "seed", "noise"} {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			return usagef("--%s changes a simulated host: add --sim, or leave it out to probe this host", name)
+			return wrongFlagf(name, "", " changes a simulated host: add --sim, or leave it out to probe this host")
 		}
 	}
 	return nil
 }
 
-// topologyFileLimit is beyond what the largest hosts need, and keeps a
-// mistaken file from filling the memory.
-const topologyFileLimit = 16 << 20
-
 // topology reads the simulated host.
-func (f *simFlags) topology() (topology.Topology, error) {
+func (f *simFlags) topology(ctx context.Context) (topology.Topology, error) {
 	switch {
 	case f.topologyFile != "" && f.tree.sysfs != "":
 		return topology.Topology{}, usagef("--sim-topology and --sysfs name a host each; use one of them")
@@ -88,21 +83,12 @@ func (f *simFlags) topology() (topology.Topology, error) {
 	case f.topologyFile == "":
 		return sim.Fig2(), nil
 	}
-	file, err := os.Open(f.topologyFile)
-	if err != nil {
-		return topology.Topology{}, usagef("--sim-topology %s cannot be read: %w; \"hostpingctl topology --format json\" writes such a file", quoteOdd(f.topologyFile), withoutPath(err))
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, topologyFileLimit+1))
-	if err != nil {
-		return topology.Topology{}, usagef("--sim-topology %s cannot be read: %w", quoteOdd(f.topologyFile), withoutPath(err))
-	}
-	if len(text) > topologyFileLimit {
-		return topology.Topology{}, usagef("--sim-topology %s is larger than %d MiB: it is no %s document", quoteOdd(f.topologyFile), topologyFileLimit>>20, topology.SchemaID)
-	}
-	host, err := topology.Parse(text)
-	if err != nil {
-		return topology.Topology{}, usagef("--sim-topology %s: %w", quoteOdd(f.topologyFile), err)
+	host, err := parseInput(ctx, nil, f.topologyFile, topology.MaxDocumentBytes, topology.Parse)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return host, wrongFlagf("sim-topology", f.topologyFile, ": %w; \"hostpingctl topology --format json\" writes such a file", err)
+	case err != nil:
+		return host, wrongFlagf("sim-topology", f.topologyFile, ": %w", err)
 	}
 	return host, nil
 }
@@ -145,14 +131,14 @@ func (f *hostFlags) openHost(ctx context.Context, cmd *cobra.Command, env Env) (
 		if err := f.load.refuse(cmd); err != nil {
 			return run.Host{}, err
 		}
-		return f.sim.open(f.load.idle)
+		return f.sim.open(ctx, f.load.idle)
 	}
 	tree, err := f.sim.tree.options()
 	switch {
 	case err != nil:
 		return run.Host{}, err
 	case tree.SysFiles != nil:
-		return run.Host{}, usagef("--sysfs %s is the capture of a host, which cannot be probed: add --sim to simulate it, or see \"hostpingctl topology --sysfs\"", quoteOdd(f.sim.tree.sysfs))
+		return run.Host{}, wrongFlagf("sysfs", f.sim.tree.sysfs, " is the capture of a host, which cannot be probed: add --sim to simulate it, or see \"hostpingctl topology --sysfs\"")
 	}
 	host, err := env.Live(ctx, f.load.live(tree))
 	if errors.Is(err, discover.ErrNoRDMA) {

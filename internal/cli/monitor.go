@@ -81,7 +81,7 @@ func (v *monitorView) open(cmd *cobra.Command) (run.Sampler, func() error, error
 		if err := v.load.refuse(cmd); err != nil {
 			return nil, nil, err
 		}
-		host, err := v.sim.open(v.load.idle)
+		host, err := v.sim.open(cmd.Context(), v.load.idle)
 		return host.Sampler, nothing, err
 	}
 	tree, err := v.sim.tree.options()

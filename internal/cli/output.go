@@ -34,7 +34,7 @@ func openOutput(path string, stdout io.Writer) (*output, error) {
 func openFile(flag, path string) (*output, error) {
 	o := &output{flag: flag, path: path}
 	if err := o.open(); err != nil {
-		return nil, usagef("--%s %s cannot be written: %w; name a file in a folder that you may write to", flag, quoteOdd(path), withoutPath(err))
+		return nil, wrongFlagf(flag, path, " cannot be written: %w; name a file in a folder that you may write to", withoutPath(err))
 	}
 	o.w = o.file
 	return o, nil
@@ -97,9 +97,9 @@ func (o *output) write(render func(io.Writer) error) error {
 
 func (o *output) failed(err error) error {
 	if o.path == "" {
-		return usagef("the result cannot be written to stdout: %w", withoutPath(err))
+		return stdoutFailed(err)
 	}
-	return usagef("--%s %s cannot be written: %w", o.flag, quoteOdd(o.path), withoutPath(err))
+	return wrongFlagf(o.flag, o.path, " cannot be written: %w", withoutPath(err))
 }
 
 // close drops whatever is not whole.
@@ -111,6 +111,24 @@ func (o *output) close() {
 	if o.to != "" {
 		os.Remove(o.file.Name())
 	}
+}
+
+func stdoutFailed(err error) error {
+	return usagef("the result cannot be written to stdout: %w", withoutPath(err))
+}
+
+// keptWriter keeps the error of what cobra writes: help, version, completion.
+type keptWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (k *keptWriter) Write(text []byte) (int, error) {
+	n, err := k.w.Write(text)
+	if k.err == nil {
+		k.err = err
+	}
+	return n, err
 }
 
 // withoutPath is an error without the path that the message already names.

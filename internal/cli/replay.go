@@ -2,11 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -110,6 +109,9 @@ func (j *judging) replay(ctx context.Context, env Env, file string, r report.Rep
 		}
 	}
 	result, err := report.Replay(r, terms)
+	if refused, ok := errors.AsType[*exitError](err); ok { // the baseline file, not the report
+		return result, refused
+	}
 	if err != nil {
 		return result, usagef("%s: %w", fileName(file), err)
 	}
@@ -130,54 +132,23 @@ func (j *judging) replayRuns(ctx context.Context, env Env, files []string, runs 
 	return last, nil
 }
 
-// readReports reads and parses saved reports. A pipe that nobody writes to may
-// be interrupted.
+// readReports reads and parses saved reports.
 func readReports(ctx context.Context, env Env, files []string) ([]report.Report, error) {
 	if first := slices.Index(files, "-"); first >= 0 && slices.Contains(files[first+1:], "-") {
 		return nil, usagef("- is the standard input, which can be read only once")
 	}
 	var runs []report.Report
 	for _, file := range files {
-		type answer struct {
-			report.Report
-			err error
+		r, err := parseInput(ctx, env.Stdin, file, report.MaxDocumentBytes, report.Parse)
+		switch {
+		case errors.Is(err, errInterrupted):
+			return nil, &exitError{ExitInconclusive, fmt.Errorf("%s: %w", fileName(file), err)}
+		case err != nil:
+			return nil, usagef("%s: %w", fileName(file), err)
 		}
-		read := make(chan answer, 1)
-		go func() {
-			r, err := readReport(env, file)
-			read <- answer{r, err}
-		}()
-		select {
-		case a := <-read:
-			if a.err != nil {
-				return nil, usagef("%s: %w", fileName(file), a.err)
-			}
-			runs = append(runs, a.Report)
-		case <-ctx.Done():
-			return nil, &exitError{ExitInconclusive, fmt.Errorf("interrupted while reading %s", fileName(file))}
-		}
+		runs = append(runs, r)
 	}
 	return runs, nil
-}
-
-func readReport(env Env, file string) (report.Report, error) {
-	from := env.Stdin
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return report.Report{}, fmt.Errorf("cannot be read: %w", withoutPath(err))
-		}
-		defer opened.Close()
-		from = opened
-	}
-	if from == nil { // a program without a standard input
-		from = strings.NewReader("")
-	}
-	text, err := io.ReadAll(io.LimitReader(from, report.MaxDocumentBytes+1))
-	if err != nil {
-		return report.Report{}, fmt.Errorf("cannot be read: %w", withoutPath(err))
-	}
-	return report.Parse(text)
 }
 
 func fileName(file string) string {

@@ -249,7 +249,7 @@ func TestReplayOfASilentPipe(t *testing.T) {
 	defer writer.Close()
 	got := call{args: []string{"replay", "-"}, stdin: reader}.run(ctx)
 	requireOneLine(t, got, cli.ExitInconclusive)
-	require.Contains(t, got.stderr, "interrupted while reading standard input")
+	require.Contains(t, got.stderr, "standard input: interrupted while it was read")
 }
 
 func TestCompareReports(t *testing.T) {
@@ -310,4 +310,16 @@ func TestCompletionOfCodes(t *testing.T) {
 	got := hostpingctl(t, "__complete explain memory_")
 	require.Contains(t, got.stdout, "memory_channel_failure\tThe memory of a NUMA node is slow\n")
 	require.NotContains(t, got.stdout, "rnic_")
+}
+
+// Of a sound report and a wrong baseline file, the file alone is named.
+func TestReplayNamesTheGuiltyFile(t *testing.T) {
+	dir := t.TempDir()
+	report, topology := filepath.Join(dir, "report.json"), filepath.Join(dir, "topology.json")
+	require.Equal(t, 0, hostpingctl(t, "diagnose --sim --format json --output "+report).code)
+	require.Equal(t, 0, hostpingctl(t, "topology --sim --format json --output "+topology).code)
+	got := hostpingctl(t, "replay "+report+" --baseline-file "+topology)
+	requireOneLine(t, got, 2)
+	require.Contains(t, got.stderr, ": --baseline-file "+topology+": ")
+	require.NotContains(t, got.stderr, report)
 }

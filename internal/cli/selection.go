@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ func (s *selection) add(cmd *cobra.Command, host *hostFlags) {
 // deviceNames lists devices of the host that the flags choose, for completion.
 func (f *hostFlags) deviceNames(names func(topology.Topology) []string) []string {
 	if f.sim.wanted() {
-		topo, err := f.sim.topology()
+		topo, err := f.sim.topology(context.Background())
 		if err != nil {
 			return nil
 		}
@@ -60,10 +61,10 @@ func gpuNames(t topology.Topology) []string {
 
 func (s *selection) parse() (rnics, gpus engine.Selector, err error) {
 	if rnics, err = engine.ParseSelector(s.rnics); err != nil {
-		return rnics, gpus, usagef("--rnic: %w", err)
+		return rnics, gpus, wrongFlagf("rnic", s.rnics, ": %w", err)
 	}
 	if gpus, err = engine.ParseSelector(s.gpus); err != nil {
-		return rnics, gpus, usagef("--gpu: %w", err)
+		return rnics, gpus, wrongFlagf("gpu", s.gpus, ": %w", err)
 	}
 	return rnics, gpus, nil
 }
@@ -92,7 +93,7 @@ func knownNames(flag, selection string, names, others []string) error {
 			continue
 		}
 		if !slices.Contains(names, name) && !slices.Contains(others, name) {
-			return usagef("--%s %s: this host has no %q; %s", flag, quoteOdd(selection), name, suggest.For(name, names))
+			return wrongFlagf(flag, selection, ": this host has no %q; %s", name, suggest.For(name, names))
 		}
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 )
 
 // open makes the simulated host that the flags describe.
-func (f *simFlags) open(limits monitor.Thresholds) (run.Host, error) {
-	topo, err := f.topology()
+func (f *simFlags) open(ctx context.Context, limits monitor.Thresholds) (run.Host, error) {
+	topo, err := f.topology(ctx)
 	if err != nil {
 		return run.Host{}, err
 	}
@@ -23,14 +23,14 @@ func (f *simFlags) open(limits monitor.Thresholds) (run.Host, error) {
 	for _, text := range f.faults {
 		fault, err := sim.ParseFault(text, topo)
 		if err != nil {
-			return run.Host{}, usagef("--fault %s: %w", quoteOdd(text), err)
+			return run.Host{}, wrongFlagf("fault", text, ": %w", err)
 		}
 		options.Faults = append(options.Faults, fault)
 	}
 	for _, text := range f.busy {
 		busy, err := sim.ParseBusy(text, topo)
 		if err != nil {
-			return run.Host{}, usagef("--busy %s: %w", quoteOdd(text), err)
+			return run.Host{}, wrongFlagf("busy", text, ": %w", err)
 		}
 		options.Busy = append(options.Busy, busy)
 	}
@@ -77,7 +77,7 @@ func (m simMonitor) StillIdle(context.Context) error {
 // completeFaults lists the faults of the simulated host: kinds first, then
 // the targets of the one that was typed.
 func (f *simFlags) completeFaults(prefix string) []string {
-	topo, err := f.topology()
+	topo, err := f.topology(context.Background())
 	if err != nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (f *simFlags) completeFaults(prefix string) []string {
 
 // completeRNICs lists the RNICs of the simulated host.
 func (f *simFlags) completeRNICs() []string {
-	topo, err := f.topology()
+	topo, err := f.topology(context.Background())
 	if err != nil {
 		return nil
 	}

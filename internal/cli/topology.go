@@ -79,7 +79,7 @@ func (s *shownHost) read(cmd *cobra.Command, env Env, out *output) (discover.Hos
 		if err := s.sim.tree.refuse(cmd, "sysfs", "procfs", "software-rnics", "memory-nodes", "capture"); err != nil {
 			return discover.Host{}, err
 		}
-		topo, err := s.sim.topology()
+		topo, err := s.sim.topology(cmd.Context())
 		return discover.Host{Topology: topo}, err
 	}
 	tree := &s.sim.tree

@@ -98,6 +98,7 @@ func TestOtherTreesReachDiscoveryAlone(t *testing.T) {
 		return liveHost{}.open(ctx, opts)
 	}
 	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "class"), 0o755))
 	got := call{args: []string{"diagnose", "--sysfs", dir, "--procfs", dir}, live: live}.run(t.Context())
 	require.Equal(t, 0, got.code, got.stderr)
 	require.Equal(t, cli.LiveOptions{Sysfs: dir, Procfs: dir, Idle: monitor.DefaultThresholds()}, seen)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +37,7 @@ func (f *treeFlags) add(cmd *cobra.Command) {
 func (f *treeFlags) refuse(cmd *cobra.Command, flags ...string) error {
 	for _, name := range flags {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
-			return usagef("--%s is about a real host, --sim makes one up; use one of them", name)
+			return wrongFlagf(name, "", " is about a real host, --sim makes one up; use one of them")
 		}
 	}
 	return nil
@@ -46,31 +48,48 @@ func (f *treeFlags) options() (discover.Options, error) {
 	o := discover.Options{
 		Sysfs: f.sysfs, Procfs: f.procfs, SoftwareRNICs: f.softwareRNICs, AllMemoryNodes: f.memoryNodes.all(),
 	}
+	if f.procfs != "" {
+		if info, err := os.Stat(f.procfs); err != nil {
+			return o, wrongFlagf("procfs", f.procfs, " cannot be read: %w", withoutPath(err))
+		} else if !info.IsDir() {
+			return o, wrongFlagf("procfs", f.procfs, " is no folder; name a copy of /proc")
+		}
+	}
 	if f.sysfs == "" {
 		return o, nil
 	}
 	info, err := os.Stat(f.sysfs)
 	switch {
 	case err != nil:
-		return o, usagef("--sysfs %s cannot be read: %w", quoteOdd(f.sysfs), withoutPath(err))
+		return o, wrongFlagf("sysfs", f.sysfs, " cannot be read: %w", withoutPath(err))
+	case info.IsDir() && !isSysfs(f.sysfs):
+		return o, wrongFlagf("sysfs", f.sysfs, " is no sysfs tree: it has none of class, devices and bus; name a copy of /sys, or a file that \"hostpingctl topology --capture\" wrote")
 	case info.IsDir():
 		return o, nil
 	case !info.Mode().IsRegular():
-		return o, usagef("--sysfs %s is neither a folder nor a file", quoteOdd(f.sysfs))
+		return o, wrongFlagf("sysfs", f.sysfs, " is neither a folder nor a file")
 	case f.procfs != "":
-		return o, usagef("--procfs %s: the capture %s holds its own; leave --procfs out", quoteOdd(f.procfs), quoteOdd(f.sysfs))
+		return o, wrongFlagf("procfs", f.procfs, ": the capture %s holds its own; leave --procfs out", quoteOdd(f.sysfs))
 	}
 	file, err := os.Open(f.sysfs)
 	if err != nil {
-		return o, usagef("--sysfs %s cannot be read: %w", quoteOdd(f.sysfs), withoutPath(err))
+		return o, wrongFlagf("sysfs", f.sysfs, " cannot be read: %w", withoutPath(err))
 	}
 	defer file.Close()
 	archive, err := capture.Parse(file)
 	if err != nil {
-		return o, usagef("--sysfs %s: %w", quoteOdd(f.sysfs), withoutPath(err))
+		return o, wrongFlagf("sysfs", f.sysfs, ": %w", withoutPath(err))
 	}
 	o.SysFiles, o.ProcFiles = archive.Files("sys"), archive.Files("proc")
 	return o, nil
+}
+
+// isSysfs tells a copy of /sys, however sparse, from any other folder.
+func isSysfs(folder string) bool {
+	return slices.ContainsFunc([]string{"class", "devices", "bus"}, func(name string) bool {
+		info, err := os.Stat(filepath.Join(folder, name))
+		return err == nil && info.IsDir()
+	})
 }
 
 // discover reads the host. The error has its exit status; where it says that the host
@@ -81,7 +100,7 @@ func (f *treeFlags) discover(o discover.Options) (discover.Host, error) {
 	case errors.Is(err, discover.ErrNoRDMA):
 		return host, environment(fmt.Errorf("%w; --sim shows a simulated host", err))
 	case err != nil && f.sysfs != "":
-		return host, usagef("--sysfs %s: %w", quoteOdd(f.sysfs), err)
+		return host, wrongFlagf("sysfs", f.sysfs, ": %w", err)
 	case err != nil:
 		return host, environment(err)
 	}

@@ -28,11 +28,17 @@ func newRoot(env Env, name, short, long, example string) *cobra.Command {
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return flagsFromEnvironment(cmd, env.LookupEnv)
+			if err := refuseEmpty(cmd); err != nil {
+				return err
+			}
+			if err := flagsFromEnvironment(cmd, env.LookupEnv); err != nil || env.Environ == nil {
+				return err
+			}
+			return misspelt(cmd, env.Environ())
 		},
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.SetOut(env.Stdout)
+	root.SetOut(&keptWriter{w: env.Stdout})
 	root.SetErr(env.Stderr)
 	return root
 }
@@ -101,6 +107,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		flag := missing.GetFlag()
+		if words, ok := flag.Value.(oneOf); ok {
+			return usagef("--%s needs a value: it is one of %s", flag.Name, strings.Join(words.words, ", "))
+		}
 		return usagef("--%s needs a value: %s", flag.Name, flag.Usage)
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -165,9 +174,11 @@ func quoteOdd(value string) string {
 	return value
 }
 
+const environmentPrefix = "HOSTPING_"
+
 // environmentName is the variable that a flag can also come from.
 func environmentName(flag string) string {
-	return "HOSTPING_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // flagsFromEnvironment sets every flag of the command that the command line
@@ -188,6 +199,7 @@ func flagsFromEnvironment(cmd *cobra.Command, lookup func(string) (string, bool)
 			return
 		}
 		flag.Changed = true
+		_ = cmd.Flags().SetAnnotation(flag.Name, fromVariable, []string{name})
 	})
 	return failed
 }

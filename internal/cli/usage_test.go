@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,8 @@ func TestWrongUsage(t *testing.T) {
 	huge := filepath.Join(dir, "huge.json")
 	require.NoError(t, os.WriteFile(huge, nil, 0o644))
 	require.NoError(t, os.Truncate(huge, 64<<20))
+	pipe := filepath.Join(dir, "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	noRate := file("norate.json", withoutRates(t))
 
 	for name, c := range map[string]struct {
@@ -78,7 +81,7 @@ func TestWrongUsage(t *testing.T) {
 		"topology file is cut":      {"diagnose --sim --sim-topology " + notJSON, nil, []string{"not.json"}},
 		"topology file is a report": {"faults --sim-topology " + otherSchema, nil, []string{"other.json", "hostping.topology/v1"}},
 		"topology file is binary":   {"topology --sim-topology " + binary, nil, []string{"binary"}},
-		"topology file is huge":     {"topology --sim-topology " + huge, nil, []string{"larger than"}},
+		"topology file is huge":     {"topology --sim-topology " + huge, nil, []string{"longer than"}},
 		"topology cannot simulate":  {"diagnose --sim-topology " + noRate, nil, []string{"cannot simulate", "rate"}},
 		"sysfs and sim":             {"topology --sim --sysfs " + dir, nil, []string{"--sysfs", "--sim", "one of them"}},
 		"sysfs is missing":          {"topology --sysfs " + dir + "/none", nil, []string{"none"}},
@@ -92,8 +95,32 @@ func TestWrongUsage(t *testing.T) {
 		"environment: value":        {"diagnose --sim", map[string]string{"HOSTPING_SEED": "x"}, []string{"HOSTPING_SEED=x", "whole number"}},
 		"environment: bool":         {"diagnose", map[string]string{"HOSTPING_SIM": "maybe"}, []string{"HOSTPING_SIM=maybe", "true or false"}},
 		"environment: word":         {"diagnose --sim", map[string]string{"HOSTPING_FORMAT": "xml"}, []string{"HOSTPING_FORMAT=xml", "text, json"}},
-		"environment: fault":        {"diagnose --sim", map[string]string{"HOSTPING_FAULT": "rnic_pcie:rnic9"}, []string{"rnic_pcie:rnic9"}},
-		"environment: no sim":       {"diagnose", map[string]string{"HOSTPING_FAULT": "rnic_pcie:rnic0"}, []string{"add --sim"}},
+		"environment: fault":        {"diagnose --sim", map[string]string{"HOSTPING_FAULT": "rnic_pcie:rnic9"}, []string{": HOSTPING_FAULT=rnic_pcie:rnic9: no RNIC"}},
+		"environment: no sim":       {"diagnose", map[string]string{"HOSTPING_FAULT": "rnic_pcie:rnic0"}, []string{": HOSTPING_FAULT changes", "add --sim"}},
+		"environment: baseline":     {"diagnose --sim", map[string]string{"HOSTPING_BASELINE_FILE": "none.json"}, []string{": HOSTPING_BASELINE_FILE=none.json: cannot be read"}},
+		"environment: output":       {"diagnose --sim", map[string]string{"HOSTPING_OUTPUT": dir}, []string{": HOSTPING_OUTPUT=" + dir + " cannot be written: it is a folder"}},
+		"environment: RNIC":         {"diagnose --sim", map[string]string{"HOSTPING_RNIC": "rnic9"}, []string{": HOSTPING_RNIC=rnic9: this host has no"}},
+		"environment: topology":     {"diagnose", map[string]string{"HOSTPING_SIM_TOPOLOGY": notJSON}, []string{": HOSTPING_SIM_TOPOLOGY=" + notJSON + ": "}},
+		"environment: other flag":   {"diagnose --sim --rnic rnic9", map[string]string{"HOSTPING_FAULT": "memory:mem0"}, []string{": --rnic rnic9: this host has no"}},
+		"environment: misspelt":     {"diagnose --sim", map[string]string{"HOSTPING_SIMM": "1"}, []string{"HOSTPING_SIMM is no setting", "did you mean HOSTPING_SIM?"}},
+		"environment: swapped":      {"faults", map[string]string{"HOSTPING_BASELNIE_FILE": "x"}, []string{"did you mean HOSTPING_BASELINE_FILE?"}},
+		"empty topology file":       {"diagnose --sim --sim-topology=", nil, []string{"--sim-topology needs a value"}},
+		"empty sysfs":               {"topology --sysfs=", nil, []string{"--sysfs needs a value"}},
+		"empty procfs":              {"topology --procfs=", nil, []string{"--procfs needs a value"}},
+		"empty capture":             {"topology --capture=", nil, []string{"--capture needs a value"}},
+		"empty output":              {"diagnose --sim --output=", nil, []string{"--output needs a value"}},
+		"empty RNIC":                {"diagnose --sim --rnic=", nil, []string{"--rnic needs a value"}},
+		"empty baseline file":       {"diagnose --sim --baseline-file=", nil, []string{"--baseline-file needs a value"}},
+		"empty beats environment":   {"diagnose --sim --rnic=", map[string]string{"HOSTPING_RNIC": "rnic0"}, []string{"--rnic needs a value"}},
+		"format without a value":    {"diagnose --sim --format", nil, []string{"--format needs a value: it is one of text, json, tap"}},
+		"hexadecimal threshold":     {"diagnose --sim --path-threshold 0x1p-2", nil, []string{"--path-threshold 0x1p-2", "share"}},
+		"sysfs is another folder":   {"topology --sysfs " + dir, nil, []string{"--sysfs " + dir + " is no sysfs tree"}},
+		"procfs is missing":         {"topology --procfs " + dir + "/none", nil, []string{"--procfs " + dir + "/none cannot be read"}},
+		"procfs is a file":          {"topology --procfs " + notJSON, nil, []string{"--procfs " + notJSON + " is no folder"}},
+		"pipe without a writer":     {"replay " + pipe, nil, []string{pipe + ": cannot be read: it is a pipe to which nobody writes"}},
+		"topology from such a pipe": {"diagnose --sim-topology " + pipe, nil, []string{"nobody writes"}},
+		"baseline from such a pipe": {"diagnose --sim --baseline-file " + pipe, nil, []string{"nobody writes"}},
+		"report is a device":        {"replay /dev/zero", nil, []string{"/dev/zero: cannot be read: it is neither a file nor a pipe"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := call{args: strings.Fields(c.line), env: c.env}.run(t.Context())
@@ -128,6 +155,8 @@ func TestFlagsFromTheEnvironment(t *testing.T) {
 		"a list":                    {"diagnose --sim", map[string]string{"HOSTPING_FAULT": "gpu_pcie:gpu0,memory:mem1"}, 1, "2 DIAGNOSES"},
 		"the command line's list":   {"diagnose --sim --fault gpu_pcie:gpu0", map[string]string{"HOSTPING_FAULT": "memory:mem1"}, 1, "1 DIAGNOSIS"},
 		"empty is not set":          {"diagnose --sim", map[string]string{"HOSTPING_FAULT": ""}, 0, "HEALTHY"},
+		"a name far from any":       {"diagnose --sim", map[string]string{"HOSTPING_PORT": "tcp://10.0.0.1:80", "HOSTPING_HOST": "x"}, 0, "HEALTHY"},
+		"misspelt but empty":        {"diagnose --sim", map[string]string{"HOSTPING_SIMM": ""}, 0, "HEALTHY"},
 		"other commands' variables": {"faults", map[string]string{"HOSTPING_SEED": "x"}, 0, "rnic_pcie"},
 		"help is no such flag":      {"diagnose --sim", map[string]string{"HOSTPING_HELP": "true"}, 0, "HEALTHY"},
 	} {

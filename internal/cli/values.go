@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -45,11 +44,8 @@ func (s share) String() string { return strconv.FormatFloat(*s.value, 'g', -1, 6
 func (s share) Type() string   { return "share" }
 func (s share) Set(text string) error {
 	value, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(value) {
-		return fmt.Errorf("it is a share between 0 and 1; write 20 %% as 0.2")
-	}
-	if value <= 0 || value >= 1 {
-		return fmt.Errorf("it is a share above 0 and below 1; write 20 %% as 0.2")
+	if err != nil || !(value > 0 && value < 1) || strings.ContainsAny(text, "xX") {
+		return errors.New("it is a share, a number above 0 and below 1; write 20 % as 0.2")
 	}
 	*s.value = value
 	return nil
