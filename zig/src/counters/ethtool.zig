@@ -63,8 +63,8 @@ pub const Ethtool = struct {
     index: c_int = 0,
     driver: [32]u8 = @splat(0),
     generation: u64 = 0,
-    // Both of full size, though a NIC uses a small part of them: before Linux 6.19 the kernel writes as many as the driver has
-    // when it is asked, whatever was asked for. Untouched pages cost nothing.
+    // Both of full size, though a NIC uses a small part of them: kernels before 7b07be1ff1cb (Linux 6.19) write as many as the driver
+    // has at that moment, whatever was asked for. Untouched pages cost nothing.
     strings: *Strings,
     stats: *Stats,
 
@@ -116,7 +116,7 @@ pub const Ethtool = struct {
         try self.learn(reading, index);
         try self.readValues(reading);
         if (self.stats.count != self.strings.count)
-            return self.fail(reading, .unsupported, "ETHTOOL_GSTATS", 0, "{d} values for {d} names, twice", .{ self.stats.count, self.strings.count });
+            return self.fail(reading, .device_unusable, "ETHTOOL_GSTATS", 0, "{d} values for {d} names: the set changes while it is read", .{ self.stats.count, self.strings.count });
     }
 
     /// Who drives the device and what its statistics are called.
@@ -133,7 +133,8 @@ pub const Ethtool = struct {
         self.strings.set = ETH_SS_STATS;
         self.strings.count = set.count;
         try self.ask(reading, "ETHTOOL_GSTRINGS", self.strings);
-        self.strings.count = @min(self.strings.count, abi.statistics_max);
+        if (self.strings.count != set.count)
+            return self.fail(reading, .device_unusable, "ETHTOOL_GSTRINGS", 0, "{d} names of {d}: the set changes while it is read", .{ self.strings.count, set.count });
         self.index = index;
         self.driver = info.driver;
         self.generation += 1;
