@@ -204,9 +204,37 @@ func (r *run) settingIsOn(x *rnic) bool {
 
 // plausible reports whether the hop can be what slows the path: a hop that
 // carried clearly more on another path cannot. Of an RNIC in service nobody
-// knows how much of a hop its service takes.
+// knows how much of a hop its service takes, and what comes and goes may have
+// been gone when the hop carried more.
 func (r *run) plausible(h, p int) bool {
-	return r.rnics[r.paths[p].rnic].service || !r.low(r.paths[p].gbps, *r.hops[h].EstimatedCapacityGbps)
+	return r.rnics[r.paths[p].rnic].service || r.paths[p].divided && r.alsoDivided(h, p) > 0 || !r.low(r.paths[p].gbps, *r.hops[h].EstimatedCapacityGbps)
+}
+
+// alsoDivided counts the other close paths across the hop whose reads are
+// divided: a fault there that comes and goes explains them too.
+func (r *run) alsoDivided(h, p int) (n int) {
+	if r.in.Plain.Noise {
+		return 0
+	}
+	for _, i := range r.hops[h].paths {
+		if i != p && r.paths[i].divided && r.paths[i].Path.Close {
+			n++
+		}
+	}
+	return n
+}
+
+// besides is how many more paths that come and go the cover explains, if the
+// paths that it is asked to explain come and go as well.
+func (r *run) besides(cover, paths []int) (most int) {
+	for _, p := range paths {
+		for _, h := range cover {
+			if r.paths[p].divided && slices.Contains(r.paths[p].hops, h) {
+				most = max(most, r.alsoDivided(h, p))
+			}
+		}
+	}
+	return most
 }
 
 // fit is the share of the paths that some hop of the cover plausibly explains.
@@ -231,7 +259,7 @@ func (r *run) misfit(cover, paths []int) float64 {
 	sum, n := 0.0, 0
 	for _, i := range paths {
 		p := &r.paths[i]
-		if r.rnics[p.rnic].service {
+		if r.rnics[p.rnic].service || p.divided {
 			continue
 		}
 		capacity := math.Inf(1)
@@ -261,11 +289,12 @@ type explanation struct {
 	fit     float64
 	misfit  float64
 	reports int
+	besides int
 }
 
 // weight is how likely the cover is, relative to others.
-func (r *run) weight(e explanation, best float64) float64 {
-	w := e.fit
+func (r *run) weight(e explanation, best float64, besides int) float64 {
+	w := e.fit / float64(1+besides-e.besides)
 	if excess := e.misfit - best; excess > clearlyWorse {
 		w *= math.Exp(-excess / 2)
 	}
@@ -295,10 +324,10 @@ func (r *run) physical(i int) float64 {
 // that most RNICs reported come first.
 func (r *run) blame(z puzzle, prefer func(a, b int) int) {
 	covers := make([]explanation, len(z.covers))
-	best := math.Inf(1)
+	best, besides := math.Inf(1), 0
 	for i, hops := range z.covers {
-		covers[i] = explanation{hops: hops, fit: r.fit(hops, z.paths), misfit: r.misfit(hops, z.paths)}
-		best = min(best, covers[i].misfit)
+		covers[i] = explanation{hops: hops, fit: r.fit(hops, z.paths), misfit: r.misfit(hops, z.paths), besides: r.besides(hops, z.paths)}
+		best, besides = min(best, covers[i].misfit), max(besides, covers[i].besides)
 		if r.in.Busy {
 			covers[i].reports = r.reports(hops)
 		}
@@ -313,6 +342,7 @@ func (r *run) blame(z puzzle, prefer func(a, b int) int) {
 		return cmp.Or(
 			cmp.Compare(b.reports, a.reports),
 			cmp.Compare(b.fit, a.fit),
+			cmp.Compare(b.besides, a.besides),
 			worse(a)-worse(b),
 			slices.CompareFunc(a.hops, b.hops, prefer))
 	})
@@ -324,9 +354,9 @@ func (r *run) blame(z puzzle, prefer func(a, b int) int) {
 			if r.in.Plain.Ambiguity || slices.Contains(other.hops, h) {
 				continue
 			}
-			rivals = append(rivals, r.rivalCover(other, chosen.hops, z.paths, r.weight(other, best)))
+			rivals = append(rivals, r.rivalCover(other, chosen.hops, z.paths, r.weight(other, best, besides)))
 		}
-		own := max(r.weight(chosen, best), 0.1) // even a bad fit is the best there is
+		own := max(r.weight(chosen, best, besides), 0.1) // even a bad fit is the best there is
 		if !z.exact {
 			own /= 2 // covers as small may have been missed
 		}
@@ -557,6 +587,9 @@ func (r *run) lookAlikes(i int, code diagnosis.Code, paths []int) (rivals []riva
 		rivals = append(rivals, rival{diagnosis.Alternative{
 			Code: code, Components: []string{r.hops[i].Hop}, Reason: reason,
 		}, weight})
+	}
+	if !r.in.Plain.Ambiguity && len(paths) > 0 && !slices.ContainsFunc(paths, func(p int) bool { return !r.paths[p].divided }) {
+		add(diagnosis.LinkFlapping, sameComponent, "some reads of each of these paths are normal: a fault that comes and goes does that, and further runs tell")
 	}
 	switch code {
 	case diagnosis.RNICPCIeFailure:

@@ -19,11 +19,26 @@ func (r *run) diagnose(h int, code diagnosis.Code, paths []int, rivals []rival, 
 		Component:    r.hops[h].Hop,
 		Components:   []string{r.hops[h].Hop},
 		Confidence:   confidence(own, rivals),
-		Summary:      r.summary(h, code, paths),
+		Summary:      r.summary(h, code, paths, 1+equals(rivals, r.hops[h].Hop, own)),
 		Evidence:     r.evidence(h, code, paths),
 		Alternatives: alternatives(rivals),
 		Runbook:      diagnosis.Runbook(code),
 	})
+}
+
+// equals counts the rivals that explain the paths as well as the hop does, whose weight is own.
+func equals(rivals []rival, hop string, own float64) (n int) {
+	for _, x := range rivals {
+		n += btoi(x.weight >= own && !slices.Contains(x.Components, hop))
+	}
+	return n
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // severity is critical when a close path is slow: those are the ones that jobs use.
@@ -58,8 +73,9 @@ func (r *run) telling(paths []int) (shown []int, noun string) {
 	return paths, "path"
 }
 
-// summary is one sentence: the part, its figure against the expected one, and why it is blamed.
-func (r *run) summary(h int, code diagnosis.Code, paths []int) string {
+// summary is one sentence: the part, its figure against the expected one, and
+// why it is blamed, if it is one of several explanations that are as good.
+func (r *run) summary(h int, code diagnosis.Code, paths []int, explanations int) string {
 	shown, noun := r.telling(paths)
 	best := &r.paths[slices.MaxFunc(shown, func(a, b int) int { return cmp.Compare(r.paths[a].gbps, r.paths[b].gbps) })]
 	carried := fmt.Sprintf("%s Gb/s of an expected %s", figure(best.gbps), figure(*best.ReferenceGbps))
@@ -80,10 +96,16 @@ func (r *run) summary(h int, code diagnosis.Code, paths []int) string {
 		return fmt.Sprintf("%s sends %s on each of its %s, and its Tx window is too small", rnics, carried, count(n, noun))
 	}
 	if r.hops[h].Kind == topology.HopRNICPCIe && r.allCloseAbnormal(&r.hops[h]) {
+		if n == 1 {
+			return fmt.Sprintf("%s carries %s: the only %s of %s is slow", id, carried, noun, rnics)
+		}
 		return fmt.Sprintf("%s carries %s: all %s of %s are slow", id, carried, count(n, noun), rnics)
 	}
-	return fmt.Sprintf("%s carries %s: %s of %s across it%s slow, and it is the likeliest hop to explain %s",
-		id, carried, count(n, noun), rnics, isAre(n), itThem(n))
+	why := "it is the likeliest hop to explain " + itThem(n)
+	if explanations > 1 {
+		why = fmt.Sprintf("it is one of %d explanations that fit equally well", explanations)
+	}
+	return fmt.Sprintf("%s carries %s: %s of %s across it%s slow, and %s", id, carried, count(n, noun), rnics, isAre(n), why)
 }
 
 func isAre(n int) string {

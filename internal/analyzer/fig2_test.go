@@ -201,3 +201,31 @@ func TestMisconfigurationNamesTheBridges(t *testing.T) {
 		})
 	}
 }
+
+// A link that comes and goes slows some reads of all its paths. Neither the
+// paths that were good at the right moments nor one disturbed read elsewhere
+// may send the blame to another part.
+func TestComingAndGoingBlamesNoOtherPart(t *testing.T) {
+	in := fig2Input()
+	for _, fault := range []string{"flapping:rnic_pcie:rnic0", "flapping:rnic_pcie:rnic0=0.8", "flapping:switch:low2=0.8", "flapping:memory:mem0=0.8"} {
+		_, hop, _ := strings.Cut(strings.TrimSuffix(fault, "=0.8"), ":")
+		for seed := range uint64(12) {
+			for runs := 2; runs <= 3; runs++ {
+				t.Run(fmt.Sprintf("%s seed %d, %d runs", fault, seed+1, runs), func(t *testing.T) {
+					host := simulated(t, in.Topology, sim.NoiseTypical, seed+1, nil, fault)
+					in, result := in, analyzer.Result{}
+					for range runs {
+						in.History = result.History
+						result = analyzer.Analyze(measure(t, in, host))
+					}
+					for _, d := range result.Diagnoses {
+						alternative := func(a diagnosis.Alternative) bool { return slices.Contains(a.Components, hop) }
+						if d.Component != hop {
+							assert.Truef(t, d.Confidence <= 0.5 && slices.ContainsFunc(d.Alternatives, alternative), "%s at %s, %v", d.Code, d.Component, d.Confidence)
+						}
+					}
+				})
+			}
+		}
+	}
+}

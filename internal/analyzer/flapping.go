@@ -3,6 +3,7 @@ package analyzer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,14 +37,25 @@ func (r *run) explainByFlapping(abnormal []int, prefer func(a, b int) int) (rest
 			paths, sets = append(paths, i), append(sets, flapping)
 		}
 	}
+	puzzles := solve(sets, prefer)
 	blamed := map[int]bool{}
-	for _, z := range solve(sets, prefer) {
+	for k := range puzzles {
+		z := &puzzles[k]
 		for i := range z.paths {
 			z.paths[i] = paths[z.paths[i]]
 		}
-		for _, h := range r.blameFlapping(z, prefer) {
+		r.orderFlapping(z.covers, prefer)
+		for _, h := range z.covers[0] {
 			blamed[h] = true
 		}
+	}
+	for _, h := range slices.Sorted(maps.Keys(blamed)) {
+		if r.explainsOneStray(h, paths, blamed) {
+			delete(blamed, h)
+		}
+	}
+	for _, z := range puzzles {
+		r.blameFlapping(z, blamed)
 	}
 	return slices.DeleteFunc(slices.Clone(abnormal), func(i int) bool {
 		p := &r.paths[i]
@@ -52,6 +64,19 @@ func (r *run) explainByFlapping(abnormal []int, prefer func(a, b int) int) (rest
 		comesAndGoes := slices.ContainsFunc(r.lastRuns(p.series), good)
 		return slices.ContainsFunc(p.hops, across) && (comesAndGoes || len(others) == 0)
 	})
+}
+
+// explainsOneStray reports whether all that a blamed hop explains, and no other
+// blamed one, is a path that was both slow and normal in one run alone: a
+// disturbance does that to a healthy path as well.
+func (r *run) explainsOneStray(h int, paths []int, blamed map[int]bool) bool {
+	other := func(x int) bool { return x != h && blamed[x] }
+	own := slices.DeleteFunc(crossing(r, h, paths), func(i int) bool { return slices.ContainsFunc(r.paths[i].hops, other) })
+	if len(own) != 1 {
+		return false
+	}
+	seen := slices.DeleteFunc(slices.Clone(r.lastRuns(r.paths[own[0]].series)), func(v Verdict) bool { return !slow(v) })
+	return len(seen) == 1 && seen[0] == Gray
 }
 
 // lastRuns is the part of a series that flapping is judged by.
@@ -85,44 +110,50 @@ func (r *run) flapShare(h int) float64 {
 	return slowRuns / runs
 }
 
-// blameFlapping chooses, of equally small covers, the one whose paths were
-// slow most often, and returns its hops.
-func (r *run) blameFlapping(z puzzle, prefer func(a, b int) int) []int {
-	least := func(cover []int) float64 {
-		share := 1.0
-		for _, h := range cover {
-			share = min(share, r.flapShare(h))
-		}
-		return share
+// coverFlapShare is the least flapShare of a cover's hops.
+func (r *run) coverFlapShare(cover []int) float64 {
+	share := 1.0
+	for _, h := range cover {
+		share = min(share, r.flapShare(h))
 	}
-	covers := slices.Clone(z.covers)
+	return share
+}
+
+// orderFlapping puts that one of equally small covers first whose paths were slow most often.
+func (r *run) orderFlapping(covers [][]int, prefer func(a, b int) int) {
 	slices.SortStableFunc(covers, func(a, b []int) int {
-		return cmp.Or(cmp.Compare(least(b), least(a)), slices.CompareFunc(a, b, prefer))
+		return cmp.Or(cmp.Compare(r.coverFlapShare(b), r.coverFlapShare(a)), slices.CompareFunc(a, b, prefer))
 	})
-	chosen := covers[0]
+}
+
+// blameFlapping reports the hops of the first cover that are to be blamed; the others are alternatives.
+func (r *run) blameFlapping(z puzzle, blamed map[int]bool) {
+	chosen := z.covers[0]
 	for _, h := range chosen {
+		if !blamed[h] {
+			continue
+		}
 		var rivals []rival
-		for _, other := range covers[1:] {
+		for _, other := range z.covers[1:] {
 			if r.in.Plain.Ambiguity || slices.Contains(other, h) {
 				continue
 			}
-			x := rival{weight: least(other) * least(other)}
+			x := rival{weight: r.coverFlapShare(other) * r.coverFlapShare(other)}
 			x.Code, x.Reason = diagnosis.LinkFlapping, fmt.Sprintf("the same paths cross it; its paths were slow in %s of the runs, those of %s in %s",
-				share(least(other)), r.hops[h].Hop, share(r.flapShare(h)))
+				share(r.coverFlapShare(other)), r.hops[h].Hop, share(r.flapShare(h)))
 			for _, i := range other {
 				x.Components = append(x.Components, r.hops[i].Hop)
 			}
 			rivals = append(rivals, x)
 		}
-		r.reportFlapping(h, crossing(r, h, z.paths), rivals, least(chosen)*least(chosen))
+		r.reportFlapping(h, crossing(r, h, z.paths), rivals, r.coverFlapShare(chosen)*r.coverFlapShare(chosen))
 	}
-	return chosen
 }
 
 func (r *run) reportFlapping(h int, paths []int, rivals []rival, own float64) {
 	hop := &r.hops[h]
 	lines := listed(paths, func(i int) string {
-		return r.paths[i].name() + " was " + told(r.lastRuns(r.paths[i].series))
+		return r.paths[i].name() + " " + told(r.lastRuns(r.paths[i].series))
 	})
 	if hop.link.line != "" {
 		lines = append(lines, hop.Hop+": "+hop.link.line)
@@ -148,18 +179,21 @@ func wasWere(n int) string {
 	return "were"
 }
 
-// told is a series as people read it, oldest first.
+// told is a series as people read it, oldest first; it ends a sentence that begins with a name.
 func told(series []Verdict) string {
 	words := make([]string, len(series))
 	for i, v := range series {
 		switch v {
 		case Gray:
-			words[i] = "both"
+			words[i] = "had low and normal reads"
 		case Abnormal:
-			words[i] = "slow"
+			words[i] = "was slow"
 		default:
-			words[i] = string(v)
+			words[i] = "was " + string(v)
 		}
+	}
+	if len(words) > 1 && len(slices.Compact(slices.Clone(words))) == 1 {
+		return fmt.Sprintf("%s in each of %d runs", words[0], len(words))
 	}
 	return strings.Join(words, ", then ")
 }

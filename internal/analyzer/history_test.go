@@ -152,5 +152,5 @@ func TestFlappingBlamesTheSmallestCover(t *testing.T) {
 	require.Equal(t, []string{"link_flapping gpu_pcie:gpu0"}, blames(last))
 	d := last.Diagnoses[0]
 	assert.Equal(t, diagnosis.Critical, d.Severity)
-	assert.Contains(t, d.Evidence, "rnic0→gpu0 was normal, then slow, then normal")
+	assert.Contains(t, d.Evidence, "rnic0→gpu0 was normal, then was slow, then was normal")
 }

@@ -67,6 +67,8 @@ type hop struct {
 	fastest, witness int
 	// clearedGbps is the highest reference of a normal path that crosses it: what it is proven to carry.
 	clearedGbps float64
+	// steadyGbps is the same of normal paths none of whose reads was low.
+	steadyGbps float64
 }
 
 // rnic is an RNIC with its paths.

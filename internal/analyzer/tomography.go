@@ -79,9 +79,15 @@ func (r *run) candidates(p *path) (hops []int) {
 	return hops
 }
 
-// cleared reports whether normal paths prove that the hop carries what is expected of this path.
+// cleared reports whether normal paths prove that the hop carries what is
+// expected of this path. For a path that is slow at times only those do whose
+// reads are all alike: the others may have been read while the fault was gone.
 func (r *run) cleared(h int, p *path) bool {
-	return !r.judgedAlone(h, p) && !r.low(r.hops[h].clearedGbps, *p.ReferenceGbps)
+	carriedGbps := r.hops[h].clearedGbps
+	if p.divided {
+		carriedGbps = r.hops[h].steadyGbps
+	}
+	return !r.judgedAlone(h, p) && !r.low(carriedGbps, *p.ReferenceGbps)
 }
 
 // measureHops finds the fastest paths across each hop: they bound what it can
@@ -105,6 +111,9 @@ func (r *run) measureHops() {
 				h.witness = j
 			}
 			h.clearedGbps = max(h.clearedGbps, *p.ReferenceGbps)
+			if !p.divided || r.in.Plain.Noise {
+				h.steadyGbps = max(h.steadyGbps, *p.ReferenceGbps)
+			}
 		}
 		if h.fastest >= 0 {
 			h.EstimatedCapacityGbps = new(r.paths[h.fastest].gbps)
@@ -128,11 +137,11 @@ func (r *run) hopEvidence(i int) []string {
 	}
 	switch last := h.series[len(h.series)-1]; {
 	case h.Verdict == Flapping:
-		lines = append(lines, "over the last runs it was "+told(r.lastRuns(h.series)))
+		lines = append(lines, "over the last runs it "+told(r.lastRuns(h.series)))
 	case last == Gray:
 		lines = append(lines, "paths across it were slow at times, and no hop explains why")
 	case h.Verdict == Gray:
-		lines = append(lines, "over the last runs it was "+told(h.series[max(0, len(h.series)-grayWindow):]))
+		lines = append(lines, "over the last runs it "+told(h.series[max(0, len(h.series)-grayWindow):]))
 	}
 	if line := r.utilizationLine(h); line != "" {
 		lines = append(lines, line)
