@@ -68,7 +68,7 @@ func (r *run) diagnosePortDown(rnic topology.RNIC) {
 	}
 	state := rnic.State
 	if rnic.PhysState != "" {
-		state += ", its physical link " + rnic.PhysState
+		state += ", its physical link is " + rnic.PhysState
 	}
 	evidence := []string{fmt.Sprintf("port %d of %s is %s", rnic.Port, rnic.Name, state)}
 	if len(rnic.Netdevs) > 0 && wanted {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -299,4 +300,26 @@ func TestInterruptedCalibrationWritesNothing(t *testing.T) {
 	requireOneLine(t, got, 3)
 	require.Contains(t, got.stderr, "interrupted: nothing was written")
 	require.NoFileExists(t, path)
+}
+
+// The table fits the terminal, and nothing that tells kinds of paths apart is lost.
+func TestCalibrationFitsTheTerminal(t *testing.T) {
+	for columns, hasAll := range map[string]bool{"120": false, "80": true, "60": true, "40": true} {
+		t.Run(columns, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "b.json")
+			got := call{args: []string{"calibrate", "--sim", "--out", out}, env: map[string]string{"COLUMNS": columns}}.run(t.Context())
+			require.Equal(t, 0, got.code, got.stderr)
+			width, err := strconv.Atoi(columns)
+			require.NoError(t, err)
+			_, table, _ := strings.Cut(got.stdout, "\n\n")
+			for line := range strings.Lines(table) {
+				require.LessOrEqual(t, len([]rune(line)), width+1, line)
+			}
+			words := strings.Join(strings.Fields(table), " ")
+			require.Equal(t, hasAll, strings.Contains(words, "All have: RNIC mlx5_core 200 Gb/s MTU 4096, PCIe 16 GT/s x16, hosts 1"), table)
+			for _, class := range []string{"mem_local", "mem_remote", "pix", "pxb", "phb", "sys", "Gb/s", "µs", "nvidia simulated"} {
+				require.Contains(t, words, class)
+			}
+		})
+	}
 }

@@ -28,7 +28,11 @@ func faultsCommand(env Env) *cobra.Command {
 		Use:   "faults",
 		Short: "List the faults that --fault takes, with their targets",
 		Long: `List the faults that a simulated host can have, with the targets where each
-shows. A fault is written KIND:TARGET[=SEVERITY]; SEVERITY is from 0 to 1.`,
+shows. A fault is written KIND:TARGET[=SEVERITY]; commas separate several.
+
+SEVERITY is from 0 to 1, with a decimal point. 0 is no fault at all; at 1 a link
+still carries 1 % of the line rate, since one that carries nothing is down and
+its device is gone. A fault that is listed without SEVERITY is on or off.`,
 		Example: `  hostpingctl faults
   hostpingctl faults --sim-topology host.json --format json
   hostpingctl diagnose --sim --fault gpu_pcie:gpu2=0.6`,
@@ -66,7 +70,11 @@ func faultsText(w io.Writer, kinds []sim.KindTargets, style report.Style) error 
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s:TARGET[=%g]\n", kind.Kind, kind.DefaultSeverity)
+		b.WriteString(kind.Kind + ":TARGET")
+		if !kind.OnOrOff {
+			fmt.Fprintf(&b, "[=%g]", kind.DefaultSeverity)
+		}
+		b.WriteByte('\n')
 		b.WriteString(style.Wrap("  changes  ", "           ", kind.Changes))
 		b.WriteString(style.Wrap("  targets  ", "           ", cmp.Or(strings.Join(kind.Targets, " "), "none on this host")))
 	}

@@ -37,8 +37,8 @@ func (f *simFlags) addHost(cmd *cobra.Command) {
 
 // addPhysics adds the flags that change what happens on it.
 func (f *simFlags) addPhysics(cmd *cobra.Command) {
-	cmd.Flags().Var(list{&f.faults}, "fault", "simulated fault KIND:TARGET[=SEVERITY], repeatable; \"hostpingctl faults\" lists them")
-	cmd.Flags().Var(list{&f.busy}, "busy", "simulated service traffic RNIC[=SHARE] of line rate, repeatable (default share 0.3)")
+	cmd.Flags().Var(list{&f.faults}, "fault", "simulated fault KIND:TARGET[=SEVERITY], repeatable, or several between commas; \"hostpingctl faults\" lists them")
+	cmd.Flags().Var(list{&f.busy}, "busy", "simulated service traffic RNIC[=SHARE] of line rate, repeatable, or several between commas (default share 0.3)")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the simulated noise")
 	var noises []string
 	for _, n := range sim.Noises() {

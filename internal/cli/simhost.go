@@ -20,11 +20,17 @@ func (f *simFlags) open(ctx context.Context, limits monitor.Thresholds) (run.Hos
 	expected := baseline.Defaults(topo)
 	baseline.MarkClose(&topo, expected)
 	options := sim.Options{Seed: f.seed, Noise: sim.Noise(f.noise)}
+	placed := map[string]bool{}
 	for _, text := range f.faults {
 		fault, err := sim.ParseFault(text, topo)
 		if err != nil {
 			return run.Host{}, wrongFlagf("fault", text, ": %w", err)
 		}
+		place := fault.Kind + ":" + fault.Target
+		if placed[place] {
+			return run.Host{}, wrongFlagf("fault", text, ": %s is given twice", place)
+		}
+		placed[place] = true
 		options.Faults = append(options.Faults, fault)
 	}
 	for _, text := range f.busy {

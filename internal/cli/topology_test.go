@@ -152,3 +152,12 @@ func TestWrongTrees(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "{}\n", string(text), "nothing was written")
 }
+
+// A switch whose link is the root port's shows under its own name as well.
+func TestTreeNamesEverySwitch(t *testing.T) {
+	got := hostpingctl(t, "topology --sim")
+	require.Equal(t, 0, got.code, got.stderr)
+	for _, line := range []string{"root port rp0 → switch up0  16 GT/s x16\n", "root port rp3 → switch up3  16 GT/s x16\n", "switch low2  16 GT/s x16\n"} {
+		assert.Contains(t, got.stdout, line)
+	}
+}

@@ -71,6 +71,9 @@ func unknownCommand(parent *cobra.Command, name string) error {
 			known = append(known, c.Name())
 		}
 	}
+	if len(known) == 0 {
+		return usagef("%s has no subcommand %q; \"%s --help\" tells what it does", parent.CommandPath(), name, parent.CommandPath())
+	}
 	return usagef("unknown command %q; %s", name, suggest.For(name, known))
 }
 
@@ -143,9 +146,18 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		}
 	}
 	if len(others) > 0 {
-		return usagef("unknown flag --%s of %s; it is a flag of %s", name, cmd.CommandPath(), strings.Join(others, " and "))
+		return usagef("unknown flag --%s of %s; it is a flag of %s", name, cmd.CommandPath(), oneOfThese(others))
 	}
 	return usagef("unknown flag --%s; %q lists the flags", name, cmd.CommandPath()+" --help")
+}
+
+// oneOfThese lists names as a sentence does: "a, b or c".
+func oneOfThese(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // wrongValue says what a flag's value should have been.

@@ -166,7 +166,7 @@ func withoutSubnetManager(t topology.Topology) []diagnosis.Finding {
 	var parts []suspect
 	for _, rnic := range t.RNICs {
 		if rnic.LinkLayer == "InfiniBand" && rnic.State == "INIT" {
-			parts = append(parts, suspect{rnic.ID, rnic.ID + ": the port is INIT, its physical link " + cmp.Or(rnic.PhysState, "unknown")})
+			parts = append(parts, suspect{rnic.ID, rnic.ID + ": the port is INIT, its physical link is " + cmp.Or(rnic.PhysState, "unknown")})
 		}
 	}
 	return each(diagnosis.NoSubnetManager, parts,

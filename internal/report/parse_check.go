@@ -165,7 +165,7 @@ func (c *checker) account(rnic, endpoint string) (topology.Path, error) {
 	case !ok:
 		return path, document.Bad("endpoint", "%s is no path of the topology", key.String())
 	case c.accounted[key]:
-		return path, document.Bad("endpoint", "%v is told of twice", key)
+		return path, document.Bad("endpoint", "%v is given twice", key)
 	}
 	c.accounted[key] = true
 	return path, nil

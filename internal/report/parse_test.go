@@ -107,7 +107,7 @@ func TestParseNamesTheField(t *testing.T) {
 		"close of another path":       {"measurements[0].close", set(false), "in the topology it is true"},
 		"unknown RNIC":                {"measurements[0].rnic", set("mlx5_9"), `"mlx5_9" is not listed`},
 		"unknown endpoint":            {"measurements[0].endpoint", set("gpu9"), "is no path of the topology"},
-		"path told of twice":          {"measurements[1].endpoint", set("mem0"), "mlx5_0→mem0 is told of twice"},
+		"path told of twice":          {"measurements[1].endpoint", set("mem0"), "mlx5_0→mem0 is given twice"},
 		"unknown verdict":             {"measurements[0].verdict", set("fine"), `"fine" is none of normal, abnormal`},
 		"unknown baseline source":     {"measurements[0].baseline.source", set("guess"), `"guess" is none of`},
 		"baseline of nothing":         {"measurements[0].baseline.bandwidth_gbps", set(0), "0 is not above 0"},

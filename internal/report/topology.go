@@ -112,7 +112,7 @@ func branchNodes(b *picture.Branch) []*node {
 		link = linkText(*b.Hop)
 	}
 	if len(b.Branches) > 0 {
-		n := &node{text: hopText(*b.Hop)}
+		n := &node{text: hopText(*b.Hop, b.Switch())}
 		for _, below := range b.Branches {
 			n.children = append(n.children, branchNodes(below)...)
 		}
@@ -128,10 +128,15 @@ func branchNodes(b *picture.Branch) []*node {
 	return nodes
 }
 
-func hopText(h topology.Hop) string {
+// hopText names a link and, where it bears another name, the switch below it.
+func hopText(h topology.Hop, below string) string {
 	kind := strings.ReplaceAll(string(h.Kind), "_", " ")
 	_, part, _ := strings.Cut(h.ID, ":")
-	return joined(kind+" "+part, linkText(h))
+	name := kind + " " + part
+	if below != "" && below != part {
+		name += " → switch " + below
+	}
+	return joined(name, linkText(h))
 }
 
 // linkText says what a PCIe link should carry, and what it runs at if that is

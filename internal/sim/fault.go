@@ -41,6 +41,7 @@ type faultKind struct {
 	apply func(p *physics, target string, severity float64)
 	// takesAll is true where "all" names every target.
 	takesAll bool
+	onOrOff  bool             // on or off: any severity above 0 is the same
 	hop      topology.HopKind // of kinds that hit a hop
 	// comes is true of a kind that is there only half of the time.
 	comes bool
@@ -57,9 +58,10 @@ func faultKinds() []faultKind {
 		hopFault(topology.HopInterSocket, "pair of sockets", "the bus between the sockets"),
 		{
 			name:     "acs",
-			changes:  "sends peer traffic that turns at the switch through the root complex (on or off: any severity above 0)",
+			changes:  "sends peer traffic that turns at the switch through the root complex",
 			target:   "switch",
 			takesAll: true,
+			onOrOff:  true,
 			list: func(p *physics) []string {
 				return distinct(p.routes, func(r route) string { return r.turnsAt })
 			},
@@ -67,9 +69,10 @@ func faultKinds() []faultKind {
 		},
 		{
 			name:     "ats",
-			changes:  "sends the RNIC's traffic with GPUs under its root port through the root complex (on or off: any severity above 0)",
+			changes:  "sends the RNIC's traffic with GPUs under its root port through the root complex",
 			target:   "RNIC",
 			takesAll: true,
+			onOrOff:  true,
 			list: func(p *physics) []string {
 				return distinct(p.routes, func(r route) string {
 					if r.turnsAt == "" {

@@ -19,6 +19,9 @@ func ParseFault(text string, t topology.Topology) (Fault, error) {
 		return Fault{}, err
 	}
 	kind, target, ok := strings.Cut(text, ":")
+	if !ok && isDigits(text) {
+		return Fault{}, decimalComma(text)
+	}
 	if !ok {
 		return Fault{}, fmt.Errorf("want KIND:TARGET[=SEVERITY], such as rnic_pcie:%s", exampleTarget(healthy))
 	}
@@ -39,9 +42,16 @@ func exampleTarget(p *physics) string {
 	return "rnic0"
 }
 
-// parseShare reads a number from 0 to 1.
+// isDigits is true of what a decimal comma leaves behind.
+func isDigits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
+
+func decimalComma(digits string) error {
+	return fmt.Errorf("commas separate entries; write a number with a decimal point, as 0.%s", digits)
+}
+
+// parseShare reads a decimal number from 0 to 1.
 func parseShare(text string) (float64, error) {
-	if share, err := strconv.ParseFloat(text, 64); err == nil && isShare(share) {
+	if share, err := strconv.ParseFloat(text, 64); err == nil && isShare(share) && !strings.ContainsAny(text, "xX") {
 		return share, nil
 	}
 	return 0, fmt.Errorf("%q is not a number from 0 to 1", text)
@@ -73,7 +83,21 @@ func (p *physics) settle(f Fault) (Fault, error) {
 		f.Target = hop
 		return f, nil
 	}
-	return Fault{}, fmt.Errorf("no %s %q for %s faults; %s", kind.target, f.Target, f.Kind, suggest.For(f.Target, targets))
+	hint := suggest.For(f.Target, targets)
+	if hop, ok := p.linkAbove(f.Target); ok && kind.hop != "" {
+		hint = "did you mean " + hop + "?"
+	}
+	return Fault{}, fmt.Errorf("no %s %q for %s faults; %s", kind.target, f.Target, f.Kind, hint)
+}
+
+// linkAbove is the hop of the link above a switch, which may bear the name of the root port.
+func (p *physics) linkAbove(switchID string) (hop string, ok bool) {
+	for _, kind := range []topology.HopKind{topology.HopSwitch, topology.HopRootPort} {
+		if part, ok := p.hopServing(kind, switchID); ok {
+			return topology.HopID(kind, part), true
+		}
+	}
+	return "", false
 }
 
 func kindOf(name string) (faultKind, error) {
@@ -144,6 +168,7 @@ type KindTargets struct {
 	Changes         string   `json:"changes"` // what it does to the host, in one line
 	Target          string   `json:"target"`  // what a target is: "RNIC", "switch"
 	DefaultSeverity float64  `json:"default_severity"`
+	OnOrOff         bool     `json:"on_or_off"` // any severity above 0 is the same
 	Targets         []string `json:"targets"`
 }
 
@@ -163,7 +188,7 @@ func Targets(t topology.Topology) ([]KindTargets, error) {
 	for _, kind := range faultKinds() {
 		row := KindTargets{
 			Kind: kind.name, Changes: kind.changes, Target: kind.target,
-			DefaultSeverity: DefaultSeverity, Targets: []string{},
+			DefaultSeverity: DefaultSeverity, OnOrOff: kind.onOrOff, Targets: []string{},
 		}
 		for _, target := range kind.targetsOn(healthy) {
 			sick, err := healthy.inject([]Fault{{kind.name, target, DefaultSeverity}}, true)

@@ -130,6 +130,7 @@ func targets(t *testing.T, topo topology.Topology) map[string][]string {
 		require.NotEmpty(t, k.Changes)
 		require.NotEmpty(t, k.Target)
 		require.InDelta(t, DefaultSeverity, k.DefaultSeverity, 0)
+		require.Equal(t, k.Kind == "acs" || k.Kind == "ats", k.OnOrOff, k.Kind)
 		require.NotNil(t, k.Targets)
 		byKind[k.Kind] = k.Targets
 	}

@@ -147,6 +147,9 @@ func ParseBusy(text string, t topology.Topology) (Busy, error) {
 	if err != nil {
 		return Busy{}, err
 	}
+	if isDigits(text) {
+		return Busy{}, decimalComma(text)
+	}
 	b := Busy{RNIC: text, Share: DefaultBusyShare}
 	if i := strings.LastIndexByte(text, '='); i >= 0 {
 		b.RNIC = text[:i]
