@@ -370,6 +370,18 @@ func TestFindings(t *testing.T) {
 		run:  `rnic0 mem0 mem_local* - rnic_pcie:rnic0,memory:mem0 : 30`,
 		want: []finding{{diagnosis.NoReference, "rnic0"}},
 	}, {
+		name: "a baseline that asks far too little",
+		run: `
+			rnic0 mem0 mem_local 20 rnic_pcie:rnic0,memory:mem0 : 195
+			rnic0 mem1 mem_local 20 rnic_pcie:rnic0,memory:mem1 : 31`,
+		want: []finding{{diagnosis.BaselineStale, "rnic0"}},
+	}, {
+		name: "one path above its baseline is luck",
+		run: `
+			rnic0 mem0 mem_local 20 rnic_pcie:rnic0,memory:mem0 : 195
+			rnic0 mem1 mem_local 20 rnic_pcie:rnic0,memory:mem1 : 29`,
+		want: []finding{},
+	}, {
 		name: "the tool was the limit",
 		run:  `rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,memory:mem0 : 100? 100? 100? 100? 100?`,
 		want: []finding{{diagnosis.ToolLimited, "rnic0"}},

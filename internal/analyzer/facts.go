@@ -2,8 +2,10 @@ package analyzer
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/yuuki/hostping/internal/baseline"
 	"github.com/yuuki/hostping/internal/diagnosis"
 	"github.com/yuuki/hostping/internal/probe"
 )
@@ -47,6 +49,7 @@ func (r *run) facts() []fact {
 func (r *run) findFacts() {
 	for x := range r.rnics {
 		r.findUnmeasured(&r.rnics[x])
+		r.findStaleBaseline(&r.rnics[x])
 	}
 	for _, f := range r.facts() {
 		for x := range r.rnics {
@@ -96,6 +99,42 @@ func (r *run) findUnmeasured(x *rnic) {
 		Evidence:  listed(paths, func(p *path) string { return p.name() + ": " + p.Reason }),
 		Hint:      "the reasons name what the device or the system refused",
 	})
+}
+
+// staleShare is how much more than its baseline a path carries when the
+// baseline cannot be of this hardware: noise and luck make a tenth.
+const staleShare = 1.5
+
+// findStaleBaseline tells of an RNIC all of whose paths are far above their
+// baselines of one source: what is below such a baseline by a fifth is very sick.
+func (r *run) findStaleBaseline(x *rnic) {
+	for _, source := range []baseline.Source{baseline.SourceCalibration, baseline.SourceDefault} {
+		var paths []*path
+		for _, i := range x.paths {
+			p := &r.paths[i]
+			if !p.measured() || p.expected.Source != source || math.IsNaN(p.baselineGbps()) {
+				continue
+			}
+			if p.gbps <= staleShare*p.baselineGbps() {
+				paths = nil
+				break
+			}
+			paths = append(paths, p)
+		}
+		if len(paths) == 0 {
+			continue
+		}
+		r.findings = append(r.findings, diagnosis.Finding{
+			Code:      diagnosis.BaselineStale,
+			Component: x.ID,
+			Summary: fmt.Sprintf("%s of %s with a %s baseline%s far above it: it is not of this hardware, and hides what is slow",
+				count(len(paths), "path"), x.ID, source, isAre(len(paths))),
+			Evidence: listed(paths, func(p *path) string {
+				return p.name() + ": " + figure(p.gbps) + " Gb/s, expected are " + figure(p.baselineGbps())
+			}),
+			Hint: "calibrate anew on this host while it is known to be healthy",
+		})
+	}
 }
 
 // endsRun reports whether a reason is the run's and not the device's.

@@ -146,7 +146,8 @@ func (f File) incomplete(name string, keys map[topology.PathKey]Key, strangers [
 	nearest := f.nearest()
 	for len(strangers) > 0 {
 		rnic := strangers[0].RNIC
-		var evidence, reasons []string
+		var reasons []string
+		paths, endpoints := 0, map[string][]string{} // by reason
 		strangers = slices.DeleteFunc(strangers, func(p topology.Path) bool {
 			if p.RNIC != rnic {
 				return false
@@ -155,20 +156,25 @@ func (f File) incomplete(name string, keys map[topology.PathKey]Key, strangers [
 			for _, d := range nearest.to(keys[p.Key()]) {
 				why = append(why, d.String())
 			}
-			line := strings.Join(why, ", ")
-			evidence = append(evidence, p.Key().String()+": "+line)
-			if !slices.Contains(reasons, line) {
-				reasons = append(reasons, line)
+			reason := strings.Join(why, ", ")
+			if endpoints[reason] == nil {
+				reasons = append(reasons, reason)
 			}
+			endpoints[reason] = append(endpoints[reason], p.Endpoint)
+			paths++
 			return true
 		})
 		what := "paths of %s have no entry in %s and are"
-		if len(evidence) == 1 {
+		if paths == 1 {
 			what = "path of %s has no entry in %s and is"
 		}
-		summary := fmt.Sprintf("%d "+what+" judged by the defaults", len(evidence), rnic, name)
+		summary := fmt.Sprintf("%d "+what+" judged by the defaults", paths, rnic, name)
 		if len(reasons) == 1 {
 			summary += ": " + reasons[0]
+		}
+		evidence := make([]string, len(reasons))
+		for i, reason := range reasons {
+			evidence[i] = rnic + "→" + strings.Join(endpoints[reason], ",") + ": " + reason
 		}
 		findings = append(findings, diagnosis.Finding{
 			Code:      diagnosis.BaselineIncomplete,

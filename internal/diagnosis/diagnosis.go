@@ -39,6 +39,7 @@ const (
 	LatencyAbnormal Code = "latency_abnormal"
 	PlatformLimit   Code = "platform_limit"
 	NoReference     Code = "no_reference"
+	BaselineStale   Code = "baseline_stale"
 	ToolLimited     Code = "tool_limited"
 	RNICUnmeasured  Code = "rnic_unmeasured"
 

@@ -3,7 +3,7 @@ package diagnosis
 // entries is the catalogue: the one place that explains codes. The runbook
 // and `hostpingctl explain` come from it.
 func entries() []Entry {
-	const clears = "Two runs in a row of the same coverage that no longer show it."
+	const clears = "The daemon clears it after two runs in a row of the same coverage that no longer show it; a single diagnose or replay shows its own run only."
 	return []Entry{{
 		Code:    RNICPortDown,
 		Title:   "The RNIC's port has no link",
@@ -315,6 +315,21 @@ func entries() []Entry {
 		},
 		Confirm: "`ibv_devinfo` and a loopback with `ib_write_bw` on this device fail as well.",
 		Clears:  "The next run that measures a path of the RNIC.",
+	}, {
+		Code:    BaselineStale,
+		Finding: true,
+		Title:   "The baseline asks far too little of this RNIC",
+		Meaning: "All paths of the RNIC carry more than one and a half times what their baseline expects. Such a baseline is not of this hardware: a path may lose a third and more, and still meet it.",
+		Causes: []string{
+			"The baseline was calibrated on a sick host, under load, or before a repair or an upgrade.",
+			"The line rate that the system states is not the real one.",
+		},
+		CheckFirst: []string{
+			"Compare the RNIC's rate in `hostpingctl topology` with its data sheet.",
+			"Calibrate anew on this host while it is known to be healthy: `hostpingctl calibrate --out FILE`.",
+		},
+		Confirm: "With the new baseline the paths carry about what is expected of them.",
+		Clears:  "The next run that does not show it.",
 	}, {
 		Code:    BaselineIncomplete,
 		Finding: true,
