@@ -252,7 +252,7 @@ func TestApply(t *testing.T) {
 		require.Equal(t, "baseline_incomplete", string(findings[0].Code))
 		require.Equal(t, "mlx5_1", findings[0].Component)
 		require.Equal(t, "3 paths of mlx5_1 have no entry in fleet.json and are judged by the defaults: mtu_bytes is 1024 here and 4096 in the file", findings[0].Summary)
-		require.Equal(t, []string{"mlx5_1→mem0,mem1,gpu0: mtu_bytes is 1024 here and 4096 in the file"}, findings[0].Evidence, "one line for what they share")
+		require.Equal(t, []string{"mlx5_1→mem0,mem1,gpu1: mtu_bytes is 1024 here and 4096 in the file"}, findings[0].Evidence, "one line for what they share")
 		e := set[topology.PathKey{RNIC: "mlx5_1", Endpoint: "mem1"}]
 		require.Equal(t, baseline.SourceDefault, e.Source)
 		require.Contains(t, e.Rule, "fleet.json has no entry")
