@@ -22,6 +22,7 @@ type call struct {
 	stdin io.Reader // nil is empty
 	env   map[string]string
 	live  func(context.Context, cli.LiveOptions) (run.Host, error)
+	watch func(context.Context, cli.LiveOptions) (run.Sampler, func() error, error)
 }
 
 // result is what a call left behind.
@@ -52,6 +53,12 @@ func (c call) environment(stdout, stderr *bytes.Buffer) cli.Env {
 				return run.Host{}, errors.New("this test has no live host")
 			}
 			return c.live(ctx, opts)
+		},
+		Monitor: func(ctx context.Context, opts cli.LiveOptions) (run.Sampler, func() error, error) {
+			if c.watch == nil {
+				return nil, nil, errors.New("this test has no live host to watch")
+			}
+			return c.watch(ctx, opts)
 		},
 	}
 }
