@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -65,7 +66,7 @@ be compared with. RNICs in service are healthy by their own close paths, and nam
 			}
 			line := progressOn(env.Stderr, env.LookupEnv)
 			line.say("checking whether the host is idle")
-			result, err := consecutiveRuns(cmd.Context(), opened, runs, run.Options{
+			result, earlier, err := consecutiveRuns(cmd.Context(), opened, runs, run.Options{
 				Tool:       report.Tool{Version: env.Build.Version, Revision: env.Build.Revision},
 				Trigger:    "manual",
 				Mode:       run.Mode(mode),
@@ -78,7 +79,7 @@ be compared with. RNICs in service are healthy by their own close paths, and nam
 			if err != nil {
 				return err
 			}
-			if err := out.write(func(w io.Writer) error { return render(w, &result, format, out.style(env)) }); err != nil {
+			if err := out.write(func(w io.Writer) error { return render(w, &result, earlier, format, out.style(env)) }); err != nil {
 				return err
 			}
 			return outcome(result)
@@ -98,26 +99,37 @@ be compared with. RNICs in service are healthy by their own close paths, and nam
 const maxRuns = 300
 
 // consecutiveRuns makes n runs, each of which knows what those before it
-// said, and returns the last one's report. An interrupted run ends them. The
-// error, with its exit status, says why a run did not start.
-func consecutiveRuns(ctx context.Context, host run.Host, n int, opts run.Options) (last report.Report, err error) {
+// said, and returns the last one's report and what those before it blamed. An
+// interrupted run ends them. The error, with its exit status, says why a run
+// did not start.
+func consecutiveRuns(ctx context.Context, host run.Host, n int, opts run.Options) (last report.Report, earlier []report.Earlier, err error) {
 	for i := range n {
 		next, err := run.Execute(ctx, host, opts)
 		switch {
 		case err != nil && i > 0 && ctx.Err() != nil: // between two runs: what was measured stands
 			last.Run.Interrupted, last.Run.EndReason = true, fmt.Sprintf("interrupted after %d of %d runs", i, n)
-			return last, nil
+			earlier = slices.DeleteFunc(earlier, func(x report.Earlier) bool { return x.Run == i })
+			return last, earlier, nil
 		case err != nil && i > 0:
-			return last, refused(ctx, fmt.Errorf("run %d of %d: %w", i+1, n, err))
+			return last, nil, refused(ctx, fmt.Errorf("run %d of %d: %w", i+1, n, err))
 		case err != nil:
-			return last, refused(ctx, err)
+			return last, nil, refused(ctx, err)
 		}
 		last, opts.History = next, next.Past()
 		if last.Run.Interrupted {
 			break
 		}
+		earlier = blamedBefore(earlier, i, n, last)
 	}
-	return last, nil
+	return last, earlier, nil
+}
+
+// blamedBefore adds what run i of n blamed, unless it is the last one.
+func blamedBefore(earlier []report.Earlier, i, n int, r report.Report) []report.Earlier {
+	if i+1 == n || len(r.Diagnoses) == 0 {
+		return earlier
+	}
+	return append(earlier, report.Earlier{Run: i + 1, Runs: n, Diagnoses: r.Diagnoses})
 }
 
 // refused gives a run that did not start its exit status.

@@ -55,11 +55,11 @@ Exit status: as of "hostpingctl diagnose".`,
 			if err := consecutive(files, runs); err != nil {
 				return err
 			}
-			result, err := terms.replayRuns(cmd.Context(), env, files, runs)
+			result, earlier, err := terms.replayRuns(cmd.Context(), env, files, runs)
 			if err != nil {
 				return err
 			}
-			if err := out.write(func(w io.Writer) error { return render(w, &result, format, out.style(env)) }); err != nil {
+			if err := out.write(func(w io.Writer) error { return render(w, &result, earlier, format, out.style(env)) }); err != nil {
 				return err
 			}
 			return outcome(result)
@@ -71,15 +71,16 @@ Exit status: as of "hostpingctl diagnose".`,
 	return cmd
 }
 
-// render writes a report in one of the formats of addOutput.
-func render(w io.Writer, r *report.Report, format string, style report.Style) error {
+// render writes a report in one of the formats of addOutput. The other formats
+// hold what the runs before it said as history.
+func render(w io.Writer, r *report.Report, earlier []report.Earlier, format string, style report.Style) error {
 	switch format {
 	case "json":
 		return r.JSON(w)
 	case "tap":
 		return r.TAP(w)
 	}
-	return r.Text(w, style)
+	return r.Text(w, style, earlier...)
 }
 
 // judging is how saved reports are judged anew.
@@ -119,17 +120,17 @@ func (j *judging) replay(ctx context.Context, env Env, file string, r report.Rep
 }
 
 // replayRuns judges consecutive runs, each in the light of those before, and
-// returns the last.
-func (j *judging) replayRuns(ctx context.Context, env Env, files []string, runs []report.Report) (last report.Report, err error) {
+// returns the last, and what those before blamed.
+func (j *judging) replayRuns(ctx context.Context, env Env, files []string, runs []report.Report) (last report.Report, earlier []report.Earlier, err error) {
 	var past *analyzer.History
 	for i, r := range runs {
 		if last, err = j.replay(ctx, env, files[i], r, past); err != nil {
-			return last, err
+			return last, nil, err
 		}
 		history := last.Past()
-		past = &history
+		past, earlier = &history, blamedBefore(earlier, i, len(runs), last)
 	}
-	return last, nil
+	return last, earlier, nil
 }
 
 // readReports reads and parses saved reports.

@@ -56,6 +56,14 @@ func TestRunsOfASteadyFault(t *testing.T) {
 	require.Equal(t, "memory_channel_failure", string(r.Diagnoses[0].Code))
 }
 
+// What the runs before the last one blamed is told in the text, and only there.
+func TestRunsTellWhatEarlierOnesBlamed(t *testing.T) {
+	got := hostpingctl(t, "diagnose --sim --fault memory:mem0 --runs 3")
+	require.Contains(t, got.stdout, "\nrun 1 of 3 blamed memory:mem0 (memory_channel_failure)\nrun 2 of 3 blamed memory:mem0 (memory_channel_failure)\n")
+	require.NotContains(t, got.stdout, "run 3 of 3")
+	require.NotContains(t, hostpingctl(t, "diagnose --sim --runs 3").stdout, " of 3 blamed")
+}
+
 func TestWrongThresholdsAndRuns(t *testing.T) {
 	for name, c := range map[string]struct {
 		line string

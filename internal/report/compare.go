@@ -100,6 +100,8 @@ type HopChange struct {
 	ChangeShare *float64         `json:"change_share"`
 	LimitShare  *float64         `json:"limit_share"`
 	Verdict     Verdicts         `json:"verdict"`
+
+	explainedBy string // the part whose blame explains why it changed; "" where none does
 }
 
 // DiagnosisChange is a diagnosis that stands in at least one of the reports.
@@ -142,6 +144,8 @@ func Compare(before, after Report) (comparison Comparison, ok bool) {
 	}
 	c.Paths, ok = c.paths(m, before, after)
 	c.Hops = c.hops(m, before, after)
+	c.explain(Worse, blamedHops(after, func(hop string) string { return hop }), after.Topology)
+	c.explain(Better, blamedHops(before, m.component), after.Topology)
 	c.Diagnoses = diagnosisChanges(m, before, after)
 	c.Regression = slices.ContainsFunc(c.Paths, func(x PathChange) bool { return x.Regression }) ||
 		slices.ContainsFunc(c.Hops, func(x HopChange) bool { return x.Regression }) ||
@@ -386,6 +390,54 @@ func (x *HopChange) judge(changes []float64, spread float64) {
 		x.Change = Same
 	}
 	x.Regression = x.Change == Worse
+}
+
+// blamedHops are the parts that a report's diagnoses name, under the names that name gives them.
+func blamedHops(r Report, name func(string) string) map[string]bool {
+	blamed := map[string]bool{}
+	for _, d := range r.Diagnoses {
+		for _, part := range d.Components {
+			blamed[name(part)] = true
+		}
+	}
+	return blamed
+}
+
+// explain takes the hops that changed only because of a part that a diagnosis
+// names: all their paths that are slow, or changed so, cross it as well. They
+// are no regressions of their own.
+func (c *Comparison) explain(change Change, blamed map[string]bool, t topology.Topology) {
+	hopsOf := make(map[topology.PathKey][]string, len(t.Paths))
+	for _, p := range t.Paths {
+		hopsOf[p.Key()] = p.Hops
+	}
+	for i := range c.Hops {
+		h := &c.Hops[i]
+		if h.Change != change || blamed[h.ID] {
+			continue
+		}
+		by := ""
+		for _, x := range c.Paths {
+			verdict := x.Verdict.New
+			if change == Better {
+				verdict = x.Verdict.Old
+			}
+			hops := hopsOf[topology.PathKey{RNIC: x.RNIC, Endpoint: x.Endpoint}]
+			if !slices.Contains(hops, h.ID) || x.Change != change && verdict != string(analyzer.Abnormal) {
+				continue
+			}
+			k := slices.IndexFunc(hops, func(hop string) bool { return blamed[hop] })
+			if k < 0 {
+				by = ""
+				break
+			}
+			by = hops[k]
+		}
+		if by != "" {
+			h.explainedBy, h.Regression = by, false
+			h.Reason += "; " + by + " explains it"
+		}
+	}
 }
 
 // sick reports whether a hop's verdict is a bad one. One stray read makes a

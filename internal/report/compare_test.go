@@ -147,6 +147,20 @@ func comparisons() map[string]comparisonCase {
 		"hop turned abnormal": {healthy, edit(noisy(2), func(in *report.Input) {
 			in.Result.Hops[0].Verdict = analyzer.Abnormal
 		}), true, []string{"worse hop memory:mem0"}},
+		"hops that a diagnosis explains": {healthy, edit(noisy(2), func(in *report.Input) {
+			in.Result.Diagnoses = []diagnosis.Diagnosis{{Code: diagnosis.GPUPCIeFailure, Severity: diagnosis.Critical, Component: "gpu_pcie:gpu3", Components: []string{"gpu_pcie:gpu3"}, Summary: "it is slow"}}
+			slower(in, 0.6, of("mlx5_2", "gpu3"))
+			for i := range in.Result.Paths {
+				if v := &in.Result.Paths[i]; v.Path.RNIC == "mlx5_2" && v.Path.Endpoint == "gpu3" {
+					v.Verdict = analyzer.Abnormal
+				}
+			}
+			for i := range in.Result.Hops {
+				if h := &in.Result.Hops[i]; h.Hop == "rnic_pcie:mlx5_2" || h.Hop == "gpu_pcie:gpu3" {
+					h.Verdict = analyzer.Abnormal
+				}
+			}
+		}), true, []string{"appeared gpu_pcie_failure gpu_pcie:gpu3", "worse hop gpu_pcie:gpu3", "worse hop rnic_pcie:mlx5_2, explained", "worse path mlx5_2→gpu3"}},
 		"hop turned gray": {healthy, edit(noisy(2), func(in *report.Input) {
 			in.Result.Hops[0].Verdict = analyzer.Gray
 		}), false, nil},
@@ -215,7 +229,11 @@ func changesOf(c report.Comparison) []string {
 	}
 	for _, x := range c.Hops {
 		if x.Change == report.Worse || x.Change == report.Better {
-			lines = append(lines, fmt.Sprintf("%s hop %s", x.Change, x.ID))
+			line := fmt.Sprintf("%s hop %s", x.Change, x.ID)
+			if strings.HasSuffix(x.Reason, " explains it") {
+				line += ", explained"
+			}
+			lines = append(lines, line)
 		}
 	}
 	paths := map[report.Change][]string{}
@@ -337,4 +355,21 @@ func TestCompareUsesTheCalibratedSpread(t *testing.T) {
 	slower(&after, 0.75, of("mlx5_1", "gpu2"))
 	c, _ = report.Compare(report.Build(noisy(1)), report.Build(after))
 	require.True(t, c.Regression)
+}
+
+// The first line counts with the right words, and counts what a diagnosis explains once.
+func TestCompareCounts(t *testing.T) {
+	for name, says := range map[string]string{
+		"hops that a diagnosis explains": "WORSE: 1 new diagnosis, 1 slower hop, 1 worse path.",
+		"RNIC gone, the others renamed":  "WORSE: 1 part lost or degraded, 8 paths no longer measured.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := comparisons()[name]
+			comparison, _ := report.Compare(report.Build(c.old()), report.Build(c.new()))
+			var out bytes.Buffer
+			require.NoError(t, comparison.Text(&out, report.Style{}))
+			first, _, _ := strings.Cut(out.String(), "\n")
+			require.Equal(t, says, first)
+		})
+	}
 }

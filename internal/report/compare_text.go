@@ -38,18 +38,18 @@ type comparisonWriter struct {
 // answer says whether anything got worse, and how much of what.
 func (t *comparisonWriter) answer() {
 	var worse, better []string
-	tell := func(list *[]string, n int, noun string) {
+	tell := func(list *[]string, n int, noun string, what ...string) {
 		if n > 0 {
-			*list = append(*list, count(n, noun))
+			*list = append(*list, strings.Join(append([]string{count(n, noun)}, what...), " "))
 		}
 	}
 	tell(&worse, countIf(t.Diagnoses, func(x DiagnosisChange) bool { return x.Regression }), "new diagnosis")
-	tell(&worse, countIf(t.Topology, func(x TopologyChange) bool { return x.Regression }), "part lost or degraded")
+	tell(&worse, countIf(t.Topology, func(x TopologyChange) bool { return x.Regression }), "part", "lost or degraded")
 	tell(&worse, countIf(t.Hops, func(x HopChange) bool { return x.Regression }), "slower hop")
 	tell(&worse, countIf(t.Paths, func(x PathChange) bool { return x.Change == Worse }), "worse path")
-	tell(&worse, countIf(t.Paths, func(x PathChange) bool { return x.Change == Lost && x.Regression }), "path no longer measured")
+	tell(&worse, countIf(t.Paths, func(x PathChange) bool { return x.Change == Lost && x.Regression }), "path", "no longer measured")
 	tell(&better, countIf(t.Diagnoses, func(x DiagnosisChange) bool { return x.Change == Cleared }), "cleared diagnosis")
-	tell(&better, countIf(t.Hops, func(x HopChange) bool { return x.Change == Better }), "better hop")
+	tell(&better, countIf(t.Hops, func(x HopChange) bool { return x.Change == Better && x.explainedBy == "" }), "better hop")
 	tell(&better, countIf(t.Paths, func(x PathChange) bool { return x.Change == Better }), "better path")
 	compared := countIf(t.Paths, func(x PathChange) bool { return x.Bandwidth.ChangeShare != nil })
 
@@ -113,14 +113,31 @@ func parenthesis(text string) string {
 	return "(" + text + ")"
 }
 
+// hops lists the hops that changed, and in one line those that a blamed part explains.
 func (t *comparisonWriter) hops() {
-	changed := slices.DeleteFunc(slices.Clone(t.Hops), func(x HopChange) bool { return x.Reason == "" })
-	if len(changed) == 0 {
+	explained, order := map[string][]string{}, []string{}
+	var changed []HopChange
+	for _, x := range t.Hops {
+		switch {
+		case x.explainedBy != "":
+			why := string(x.Change) + ", as " + x.explainedBy + " explains: "
+			if explained[why] == nil {
+				order = append(order, why)
+			}
+			explained[why] = append(explained[why], x.ID)
+		case x.Reason != "":
+			changed = append(changed, x)
+		}
+	}
+	if len(changed)+len(order) == 0 {
 		return
 	}
 	t.b.WriteString(t.style.heading("Hops"))
 	for _, x := range changed {
 		t.item(x.Regression, fmt.Sprintf("%s: %s: %s", x.Change, x.ID, x.Reason))
+	}
+	for _, why := range order {
+		t.item(false, why+strings.Join(explained[why], ", "))
 	}
 }
 

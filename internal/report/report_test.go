@@ -415,3 +415,27 @@ func TestMeasurementIsTheMedianRead(t *testing.T) {
 		})
 	}
 }
+
+func TestTextTellsOfEarlierRuns(t *testing.T) {
+	r := report.Build(inputOf(hostOf(1, 1, 0)))
+	blamed := []diagnosis.Diagnosis{{Code: diagnosis.MemoryChannelFailure, Component: "memory:mem0"}}
+	for name, c := range map[string]struct {
+		earlier []int // runs that blamed it, of 12
+		says    string
+	}{
+		"none":     {nil, ""},
+		"one":      {[]int{2}, "run 2 of 12 blamed memory:mem0 (memory_channel_failure)\n"},
+		"too many": {[]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, "2 runs before these blamed something too\nrun 3 of 12 blamed memory:mem0 (memory_channel_failure)\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var earlier []report.Earlier
+			for _, run := range c.earlier {
+				earlier = append(earlier, report.Earlier{Run: run, Runs: 12, Diagnoses: blamed})
+			}
+			var out bytes.Buffer
+			require.NoError(t, r.Text(&out, report.Style{}, earlier...))
+			require.Contains(t, out.String(), c.says)
+			require.Equal(t, min(len(c.earlier), 8), strings.Count(out.String(), "of 12 blamed"))
+		})
+	}
+}

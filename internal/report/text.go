@@ -16,10 +16,12 @@ import (
 )
 
 // Text writes the report for people: the answer first, then the matrix of
-// paths, then what the answer rests on.
-func (r *Report) Text(w io.Writer, style Style) error {
+// paths, then what the answer rests on. earlier are the runs before it that
+// blamed something, oldest first.
+func (r *Report) Text(w io.Writer, style Style, earlier ...Earlier) error {
 	t := textWriter{report: r, style: style}
 	t.answer()
+	t.earlier(earlier)
 	t.matrix()
 	t.evidence()
 	t.b.WriteString(findingsText(style, r.Findings))
