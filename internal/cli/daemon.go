@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,8 @@ import (
 	"github.com/yuuki/hostping/internal/run"
 )
 
-// Hostping runs the daemon and returns its exit status: 0 once ctx has ended.
+// Hostping runs the daemon and returns its exit status: 0 once ctx has ended,
+// ExitEnvironment on a host with nothing to probe.
 func Hostping(ctx context.Context, env Env, args []string) int {
 	var (
 		host      hostFlags
@@ -23,7 +25,8 @@ func Hostping(ctx context.Context, env Env, args []string) int {
 		"Watch a host for links that slow RDMA down",
 		`hostping watches a host: when it is idle, it measures the paths between the RNICs
 and the memory and GPUs by RDMA loopback, and reports the link or the setting
-that explains the slow ones. It ends with status 0 on SIGTERM.
+that explains the slow ones. It ends with status 0 on SIGTERM,
+and with 3 at once where there is nothing to probe.
 
 Every flag can also come from the environment, as HOSTPING_ and the flag's name
 in capitals with underscores (HOSTPING_LOG_LEVEL=debug); the command line wins.`,
@@ -44,13 +47,17 @@ in capitals with underscores (HOSTPING_LOG_LEVEL=debug); the command line wins.`
 			}
 			return opened, err
 		}
-		return daemon.New(open, daemon.Options{
+		err = daemon.New(open, daemon.Options{
 			Log: newLogger(env, logLevel, logFormat),
 			Run: run.Options{
 				Tool:  report.Tool{Version: env.Build.Version, Revision: env.Build.Revision},
 				RNICs: rnics, GPUs: gpus, Thresholds: host.limits,
 			},
 		}).Serve(cmd.Context())
+		if errors.Is(err, run.ErrNoDevice) {
+			return environment(err)
+		}
+		return err
 	}
 	host.add(root)
 	host.baseline.add(root)

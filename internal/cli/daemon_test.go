@@ -117,6 +117,7 @@ func TestDaemonWrongUsage(t *testing.T) {
 		"unknown target":    {"--sim --fault memory:mem7", 2, "mem0"},
 		"RNIC not there":    {"--sim --rnic rnic9", 2, "rnic9"},
 		"no RDMA device":    {"", 3, "no RDMA device"},
+		"nothing usable":    {"--sim-topology ../../testdata/topologies/arm-x8.json", 3, "nothing to probe: no RDMA device can be probed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer

@@ -34,22 +34,31 @@ func New(open func(context.Context) (run.Host, error), opts Options) *Daemon {
 }
 
 // Serve makes one run if the host is idle, then waits. It returns nil when
-// ctx ends, and at once with an error when the host cannot be opened at all.
+// ctx ends, and at once with an error when the host cannot be opened at all or
+// has nothing to probe (run.ErrNoDevice, run.ErrSelection).
 func (d *Daemon) Serve(ctx context.Context) error {
 	host, err := d.open(ctx)
 	if err != nil {
 		return err
 	}
+	if err := run.Probeable(host.Topology, d.opts.Run.RNICs); err != nil {
+		return errors.Join(err, closeHost(host))
+	}
 	d.opts.Log.Info("started", "backend", host.Backend, "host", host.Name, "rnics", len(host.Topology.RNICs), "paths", len(host.Topology.Paths))
 	d.idleRun(ctx, host)
-	if host.Close != nil {
-		if err := host.Close(); err != nil {
-			d.opts.Log.Warn("host not closed cleanly", "error", err)
-		}
+	if err := closeHost(host); err != nil {
+		d.opts.Log.Warn("host not closed cleanly", "error", err)
 	}
 	<-ctx.Done()
 	d.opts.Log.Info("stopped")
 	return nil
+}
+
+func closeHost(host run.Host) error {
+	if host.Close == nil {
+		return nil
+	}
+	return host.Close()
 }
 
 // idleRun is one idle check: a full-mesh run if the host is idle, a note of

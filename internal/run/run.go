@@ -54,7 +54,7 @@ type Options struct {
 // one of the reasons above, engine.ErrLocked or engine.ErrLockUnavailable. A
 // run that was cut short is a report, not an error.
 func Execute(ctx context.Context, host Host, opts Options) (report.Report, error) {
-	if err := probeable(host.Topology, opts); err != nil {
+	if err := Probeable(host.Topology, opts.RNICs); err != nil {
 		return report.Report{}, err
 	}
 	if host.InhibitPath != "" {
@@ -131,8 +131,9 @@ func Execute(ctx context.Context, host Host, opts Options) (report.Report, error
 	}), nil
 }
 
-// probeable refuses a host, or a selection, that leaves no RNIC to probe.
-func probeable(t topology.Topology, opts Options) error {
+// Probeable refuses a host, or a selection of its RNICs, that leaves none to
+// probe: the error is ErrNoDevice or ErrSelection.
+func Probeable(t topology.Topology, rnics engine.Selector) error {
 	if len(t.RNICs) == 0 {
 		return fmt.Errorf("%w: the host has no RDMA device", ErrNoDevice)
 	}
@@ -141,7 +142,7 @@ func probeable(t topology.Topology, opts Options) error {
 	var why string
 	for _, r := range t.RNICs {
 		names = append(names, r.ID)
-		if !opts.RNICs.Match(r.ID, r.Name, r.PCI) {
+		if !rnics.Match(r.ID, r.Name, r.PCI) {
 			continue
 		}
 		selected++
