@@ -14,6 +14,7 @@ import (
 	"github.com/yuuki/hostping/internal/diagnosis"
 	"github.com/yuuki/hostping/internal/report"
 	"github.com/yuuki/hostping/internal/run"
+	"github.com/yuuki/hostping/internal/topology"
 )
 
 func replayCommand(env Env) *cobra.Command {
@@ -175,11 +176,23 @@ func consecutive(files []string, runs []report.Report) error {
 		case r.Host.Name != before.Host.Name:
 			return usagef("%s: host.name: %q is not the host of %s, %q; replay takes runs of one host, compare takes two hosts",
 				fileName(files[i]), r.Host.Name, fileName(files[i-1]), before.Host.Name)
+		case strangers(before.Topology, r.Topology):
+			return usagef("%s: topology.rnics: none of them is among those of %s: another host of the same name? replay takes runs of one host, compare takes two hosts",
+				fileName(files[i]), fileName(files[i-1]))
 		case r.Run.StartedAt.Before(before.Run.StartedAt):
 			return usagef("%s: run.started_at: the run is older than that of %s; name the oldest first", fileName(files[i]), fileName(files[i-1]))
 		}
 	}
 	return nil
+}
+
+// strangers reports whether two hosts have RNICs, and none in common.
+func strangers(a, b topology.Topology) bool {
+	known := map[string]bool{}
+	for _, r := range a.RNICs {
+		known[r.Identity()] = true
+	}
+	return len(a.RNICs) > 0 && len(b.RNICs) > 0 && !slices.ContainsFunc(b.RNICs, func(r topology.RNIC) bool { return known[r.Identity()] })
 }
 
 // completeReports completes an argument with the names of files that may be reports.

@@ -185,6 +185,7 @@ func TestWrongReports(t *testing.T) {
       "rnic": "rnic9"`, 1))
 	require.NotEqual(t, made.stdout, readAll(t, stranger))
 	otherHost := saved(t, strings.Replace(readAll(t, later), `"name": "simulated host"`, `"name": "node17"`, 1))
+	otherCards := saved(t, hostpingctl(t, "diagnose --sim-topology ../../testdata/topologies/dgx1-v100.json --format json").stdout)
 	huge := filepath.Join(t.TempDir(), "huge.json")
 	require.NoError(t, os.WriteFile(huge, []byte("{"), 0o644))
 	require.NoError(t, os.Truncate(huge, 100<<20))
@@ -209,6 +210,7 @@ func TestWrongReports(t *testing.T) {
 		"one run twice":         {"replay " + good + " " + good, []string{"run.id", "name each run once"}},
 		"runs in wrong order":   {"replay " + later + " " + good, []string{"run.started_at", "oldest first"}},
 		"runs of two hosts":     {"replay " + good + " " + otherHost, []string{otherHost, "host.name", "node17", "compare"}},
+		"runs of a namesake":    {"replay " + good + " " + otherCards, []string{otherCards, "topology.rnics", "none of them", "compare"}},
 		"nothing on stdin":      {"replay -", []string{"standard input", "the document is empty"}},
 		"stdin twice":           {"replay - -", []string{"only once"}},
 		"unknown format":        {"replay --format tpa " + good, []string{"--format tpa", "did you mean tap?"}},

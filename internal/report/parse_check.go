@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/yuuki/hostping/internal/analyzer"
 	"github.com/yuuki/hostping/internal/baseline"
@@ -84,8 +85,16 @@ func (c *checker) run(r *Run) error {
 		document.OneOf("backend", r.Backend, "live", "sim"),
 		document.Identifier("trigger", r.Trigger),
 		document.Within("duration_ms", r.DurationMs, 0, maxDurationMs),
+		inOrder(r.StartedAt, r.FinishedAt),
 		document.At("thresholds", thresholds(r.Thresholds)),
 	)
+}
+
+func inOrder(started, finished time.Time) error {
+	if finished.Before(started) {
+		return document.Bad("finished_at", "%s is before started_at, %s", finished.Format(time.RFC3339Nano), started.Format(time.RFC3339Nano))
+	}
+	return nil
 }
 
 func thresholds(t Thresholds) error {

@@ -122,6 +122,7 @@ func TestParseNamesTheField(t *testing.T) {
 		"unknown backend":             {"run.backend", set("dream"), `"dream" is none of`},
 		"no run id":                   {"run.id", set(""), "is empty"},
 		"time is no time":             {"run.started_at", set("yesterday"), `"yesterday" is not a time`},
+		"ended before it began":       {"run.finished_at", set("2026-03-04T05:06:06Z"), "is before started_at, 2026-03-04T05:06:07Z"},
 		"time is a number":            {"run.started_at", set(17), "is 17, not a time"},
 		"negative duration":           {"run.duration_ms", set(-1), "-1 is negative"},
 		"threshold in percent":        {"run.thresholds.path", set(20), "20 is no share"},
