@@ -153,6 +153,9 @@ func (t *textWriter) leftOut() string {
 	if names := r.besideService(); len(names) > 0 {
 		text += " Service traffic on " + fewOf(names, "RNIC") + ": compared with " + ownPaths(len(names)) + " only."
 	}
+	if n := countIf(r.Hops, func(h Hop) bool { return h.Verdict == string(analyzer.Gray) }); n > 0 {
+		text += fmt.Sprintf(" %s gray, slow at times and healthy at others: --runs 3 tells whether a fault comes and goes.", countAre(n, "hop"))
+	}
 	if unusable > 0 {
 		text += fmt.Sprintf(" Nothing is known about %s of devices that cannot be probed (below).", count(unusable, "path"))
 	}
@@ -471,6 +474,14 @@ func count(n int, noun string) string {
 	default:
 		return fmt.Sprintf("%d %ss", n, noun)
 	}
+}
+
+// countAre writes a number with its noun and verb.
+func countAre(n int, noun string) string {
+	if n == 1 {
+		return count(n, noun) + " is"
+	}
+	return count(n, noun) + " are"
 }
 
 func btoi(b bool) int {
