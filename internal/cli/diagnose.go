@@ -138,7 +138,7 @@ func refused(ctx context.Context, err error) error {
 	case errors.Is(err, run.ErrSelection):
 		return wrongFlagf("rnic", "", ": %w", err)
 	case errors.Is(err, run.ErrBusy):
-		return environment(fmt.Errorf("%w: add --mode busy, or stop what loads the host", err))
+		return environment(fmt.Errorf("%w: say --mode busy, or stop what loads the host", err))
 	case ctx.Err() != nil:
 		return &exitError{ExitInconclusive, errors.New("interrupted before anything was measured")}
 	}

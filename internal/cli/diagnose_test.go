@@ -93,7 +93,7 @@ func TestBusyHostRefusesAnIdleRun(t *testing.T) {
 	got := hostpingctl(t, "diagnose --sim --busy rnic2 --mode idle")
 	requireOneLine(t, got, 3)
 	require.Contains(t, got.stderr, "rnic2")
-	require.Contains(t, got.stderr, "add --mode busy")
+	require.Contains(t, got.stderr, "say --mode busy")
 	got = hostpingctl(t, "calibrate --sim --busy rnic2 --out "+filepath.Join(t.TempDir(), "baseline.json"))
 	requireOneLine(t, got, 3)
 	require.Contains(t, got.stderr, "stop what loads the host, then calibrate")

@@ -38,6 +38,11 @@ its device is gone. A fault that is listed without SEVERITY is on or off.`,
   hostpingctl diagnose --sim --fault gpu_pcie:gpu2=0.6`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if host.tree.sysfs == "" {
+				if err := host.tree.refuse(cmd, "procfs", "memory-nodes"); err != nil {
+					return err
+				}
+			}
 			out, err := openOutput(outputTo, env.Stdout)
 			if err != nil {
 				return err

@@ -123,6 +123,7 @@ func TestWrongUsage(t *testing.T) {
 		"format without a value":    {"diagnose --sim --format", nil, []string{"--format needs a value: it is one of text, json, tap"}},
 		"hexadecimal threshold":     {"diagnose --sim --path-threshold 0x1p-2", nil, []string{"--path-threshold 0x1p-2", "share"}},
 		"sysfs is another folder":   {"topology --sysfs " + dir, nil, []string{"--sysfs " + dir + " is no sysfs tree"}},
+		"procfs of no sysfs":        {"faults --procfs " + dir, nil, []string{"--procfs", "one of them"}},
 		"procfs is missing":         {"topology --procfs " + dir + "/none", nil, []string{"--procfs " + dir + "/none cannot be read"}},
 		"procfs is a file":          {"topology --procfs " + notJSON, nil, []string{"--procfs " + notJSON + " is no folder"}},
 		"pipe without a writer":     {"replay " + pipe, nil, []string{pipe + ": cannot be read: it is a pipe to which nobody writes"}},
