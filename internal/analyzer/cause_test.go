@@ -427,3 +427,24 @@ func TestCalibratedClassIsNotForgiven(t *testing.T) {
 	}
 	assert.Len(t, analyzer.Analyze(in).Diagnoses, 2)
 }
+
+func TestSummarySaysHowSureItIs(t *testing.T) {
+	for name, c := range map[string]struct{ run, says string }{
+		"one hop explains it": {`
+			rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,memory:mem0   : 195
+			rnic0 gpu0 pix*       195 rnic_pcie:rnic0,gpu_pcie:gpu0 : 100 100 100`, "it is the likeliest hop to explain it"},
+		"two hops explain it": {`
+			rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,memory:mem0               : 195
+			rnic0 gpu0 pix*       195 rnic_pcie:rnic0,switch:s0,gpu_pcie:gpu0 : 100 100 100`, "it is one of 2 explanations that fit equally well"},
+		"an only close path": {`
+			rnic0 mem0 mem_local* 195 rnic_pcie:rnic0,memory:mem0 : 100 100 100
+			rnic1 mem0 mem_local* 195 rnic_pcie:rnic1,memory:mem0 : 195`, "the only close path of rnic0 is slow"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			diagnoses := analyzer.Analyze(describe(t, c.run)).Diagnoses
+			if assert.Len(t, diagnoses, 1) {
+				assert.Contains(t, diagnoses[0].Summary, c.says)
+			}
+		})
+	}
+}
