@@ -31,10 +31,12 @@ func explain(causes ...cause) explanation {
 // its plan the bandwidth, on idle runs the latency too. An RNIC in service is
 // only compared with itself, and so are paths of which no figure is
 // known: of these only their shares of the RNIC's fastest one can be seen, and
-// whether the RNIC had to pause its senders.
+// whether the RNIC had to pause its senders. But what such a path carried
+// beside the service, its hops can carry: carried is that bandwidth, 0 for all
+// other paths.
 type look struct {
-	gbps, us []float64
-	paused   string // the RNICs that did, joined
+	gbps, us, carried []float64
+	paused            string // the RNICs that did, joined
 }
 
 // within reports whether two figures differ by less than the threshold.
@@ -43,21 +45,25 @@ func within(a, b float64) bool { return min(a, b) >= (1-threshold())*max(a, b) }
 // threshold is what makes a path abnormal, and so what can be told apart.
 func threshold() float64 { return analyzer.DefaultThresholds().Path }
 
-// alike reports whether no path tells the two apart: no figure differs by the
-// threshold, and it is the same paths that the threshold calls slow or late
-// when compared with the healthy host. (Without the latter a fault too slight to
-// be one, on links that all good paths cross, would "explain" any single slow path.)
-func (l look) alike(other, healthy look) bool {
-	if l.paused != other.paused {
+// explains reports whether no path tells l from what is seen: no figure differs
+// by the threshold, it is the same paths that the threshold calls slow or late
+// when compared with the healthy host, and l, with the same service, lets every
+// path carry what it did. (Without the second a fault too slight to be one, on links that all good
+// paths cross, would "explain" any single slow path.)
+func (l look) explains(seen, healthy look) bool {
+	if l.paused != seen.paused {
 		return false
 	}
 	for i := range l.gbps {
-		if !within(l.gbps[i], other.gbps[i]) || within(l.gbps[i], healthy.gbps[i]) != within(other.gbps[i], healthy.gbps[i]) {
+		if !within(l.gbps[i], seen.gbps[i]) || within(l.gbps[i], healthy.gbps[i]) != within(seen.gbps[i], healthy.gbps[i]) {
+			return false
+		}
+		if l.carried[i] < (1-threshold())*seen.carried[i] {
 			return false
 		}
 	}
 	for i := range l.us {
-		if !within(l.us[i], other.us[i]) || within(l.us[i], healthy.us[i]) != within(other.us[i], healthy.us[i]) {
+		if !within(l.us[i], seen.us[i]) || within(l.us[i], healthy.us[i]) != within(seen.us[i], healthy.us[i]) {
 			return false
 		}
 	}
@@ -86,17 +92,25 @@ func (l look) excuses(other, healthy look) bool {
 // and is roughly how both faults together look; exactly so for links and
 // RNICs of an idle host, where the narrowest part decides.
 func (l look) and(other look) look {
-	both := look{gbps: make([]float64, len(l.gbps)), us: make([]float64, len(l.us)), paused: l.paused}
+	both := look{
+		gbps:    each(l.gbps, other.gbps, math.Min),
+		us:      each(l.us, other.us, math.Max),
+		carried: each(l.carried, other.carried, math.Min),
+		paused:  l.paused,
+	}
 	if len(other.paused) > len(l.paused) {
 		both.paused = other.paused
 	}
-	for i := range l.gbps {
-		both.gbps[i] = min(l.gbps[i], other.gbps[i])
-	}
-	for i := range l.us {
-		both.us[i] = max(l.us[i], other.us[i])
-	}
 	return both
+}
+
+// each combines two lists of one length, figure by figure.
+func each(a, b []float64, combine func(a, b float64) float64) []float64 {
+	list := make([]float64, len(a))
+	for i := range a {
+		list[i] = combine(a[i], b[i])
+	}
+	return list
 }
 
 // suspect is a fault of any severity, and how it looks.
@@ -192,7 +206,7 @@ func (g *gallery) look(faults ...sim.Fault) (look, error) {
 	if err != nil {
 		return look{}, err
 	}
-	l := look{gbps: make([]float64, len(steps)), paused: pausing(simulated)}
+	l := look{gbps: make([]float64, len(steps)), carried: make([]float64, len(steps)), paused: pausing(simulated)}
 	for i, o := range outcomes {
 		l.gbps[i] = o.Reads[0].BandwidthGbps
 		if g.mode == engine.ModeIdle { // under load latencies say nothing
@@ -214,7 +228,8 @@ func pausing(simulated *sim.Host) string {
 	return strings.Join(names, " ")
 }
 
-// compareOwn replaces what can only be compared with itself.
+// compareOwn replaces what can only be compared with itself, and keeps what
+// was carried.
 func (g *gallery) compareOwn(l look) {
 	steps := g.host.plans[g.mode].Steps
 	fastest := map[string]float64{}
@@ -232,6 +247,7 @@ func (g *gallery) compareOwn(l look) {
 	}
 	for i, step := range steps {
 		if own[i] {
+			l.carried[i] = l.gbps[i]
 			l.gbps[i] /= fastest[step.Request.Path.RNIC]
 		}
 	}
@@ -299,7 +315,7 @@ func (g *gallery) search(truth []sim.Fault) (view, error) {
 		return view{}, err
 	}
 	v := view{truth: explain(causes...), busy: g.mode == engine.ModeBusy, edge: seen.onEdge(g.healthy)}
-	if seen.alike(g.healthy, g.healthy) {
+	if g.healthy.explains(seen, g.healthy) {
 		v.right = []explanation{{}}
 	} else {
 		v.right, err = g.searchFor(truth, seen)
@@ -312,7 +328,7 @@ func (g *gallery) search(truth []sim.Fault) (view, error) {
 func (g *gallery) searchFor(truth []sim.Fault, seen look) (list explanations, err error) {
 	suspects := g.possible(truth)
 	for _, s := range suspects {
-		if slices.ContainsFunc(s.looks, func(l look) bool { return l.alike(seen, g.healthy) }) {
+		if slices.ContainsFunc(s.looks, func(l look) bool { return l.explains(seen, g.healthy) }) {
 			list.add(s.causes)
 		}
 	}
@@ -357,7 +373,7 @@ func (g *gallery) searchPairs(truth []sim.Fault, seen look, suspects []suspect) 
 				}
 				continue
 			}
-			if !a.looks[a.degree].and(b.looks[b.degree]).alike(seen, g.healthy) {
+			if !a.looks[a.degree].and(b.looks[b.degree]).explains(seen, g.healthy) {
 				continue
 			}
 			if g.mode == engine.ModeBusy { // service traffic gives way to faults
@@ -365,7 +381,7 @@ func (g *gallery) searchPairs(truth []sim.Fault, seen look, suspects []suspect) 
 				if err != nil {
 					return nil, err
 				}
-				if !exact.alike(seen, g.healthy) {
+				if !exact.explains(seen, g.healthy) {
 					continue
 				}
 			}
@@ -388,7 +404,7 @@ func (g *gallery) fitsDetour(seen look, a, b suspect) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if l.alike(seen, g.healthy) {
+		if l.explains(seen, g.healthy) {
 			return true, nil
 		}
 	}
@@ -429,7 +445,7 @@ func (g *gallery) possible(truth []sim.Fault) (list []suspect) {
 	}
 	for _, s := range g.suspects {
 		stoodFor := slices.ContainsFunc(found, func(f suspect) bool {
-			return f.causes[0].component == s.causes[0].component && f.worst().alike(s.worst(), g.healthy)
+			return f.causes[0].component == s.causes[0].component && f.worst().explains(s.worst(), g.healthy)
 		})
 		if s.read && implies(truth, s.faults[0]) || !s.read && !stoodFor {
 			list = append(list, s)

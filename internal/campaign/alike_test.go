@@ -58,6 +58,7 @@ func rightOf(t *testing.T, g *gallery, faults string) []string {
 func TestWhatLooksTheSame(t *testing.T) {
 	idle := galleryOf(t, "fig2", engine.ModeIdle)
 	serving := galleryOf(t, "fig2", engine.ModeBusy, sim.Busy{RNIC: "rnic0", Share: 0.3})
+	sharing := galleryOf(t, "dgx-a100", engine.ModeBusy, sim.Busy{RNIC: "mlx5_0", Share: 0.6})
 	tests := []struct {
 		name, faults string
 		seenBy       *gallery
@@ -85,6 +86,8 @@ func TestWhatLooksTheSame(t *testing.T) {
 			[]string{"gpu_pcie_failure@gpu_pcie:gpu0"}},
 		{"nobody knows what an RNIC in service could carry", "rnic_pcie:rnic0=0.6", serving, []string{""}},
 		{"but it pauses when the service does not get through", "rnic_pcie:rnic0=0.9", serving, []string{"rnic_pcie_failure@rnic_pcie:rnic0"}},
+		{"what an RNIC in service carried clears what they share", "rnic_pcie:mlx5_1=0.9", sharing,
+			[]string{"rnic_pcie_failure@rnic_pcie:mlx5_1", "switch_link_failure@switch:0000:0d:00.0"}},
 		{"one out of service is judged as ever", "rnic_pcie:rnic1=0.6", serving, []string{"rnic_pcie_failure@rnic_pcie:rnic1"}},
 	}
 	for _, tt := range tests {
