@@ -44,8 +44,11 @@ func wilson(k, n int64) (low, high float64) {
 	spread := z95 * math.Sqrt(p*(1-p)/m+z95*z95/(4*m*m))
 	scale := 1 + z95*z95/m
 	low, high = max(0, (centre-spread)/scale), min(1, (centre+spread)/scale)
-	if k == n {
-		high = 1 // and not what rounding leaves of it
+	switch k { // and not what rounding leaves of them
+	case 0:
+		low = 0
+	case n:
+		high = 1
 	}
 	return low, high
 }

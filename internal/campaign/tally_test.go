@@ -42,6 +42,7 @@ func TestAtMost(t *testing.T) {
 func TestPercent(t *testing.T) {
 	require.Equal(t, "100 [98.74, 100]", percent(300, 300))
 	require.Equal(t, "0 [0, 1.26]", percent(0, 300))
+	require.Equal(t, "0 [0, 0.40]", percent(0, 962))
 	require.Equal(t, "-", percent(0, 0))
 }
 
