@@ -16,7 +16,7 @@ func nativeReaders() monitor.Readers {
 	return monitor.Readers{
 		Files:          openFiles,
 		Netdev:         openNetdev,
-		NVIDIA:         (&nvidia{}).open,
+		NVIDIA:         (&nvidia{library: native.NVMLLibrary}).open,
 		MemoryBus:      func(ctx context.Context) (monitor.Bus, error) { return openBus(ctx, native.UncoreMemory) },
 		InterSocketBus: func(ctx context.Context) (monitor.Bus, error) { return openBus(ctx, native.UncoreInterSocket) },
 	}
@@ -122,15 +122,18 @@ type nvml struct {
 
 // nvidia opens NVML. A library that hangs while it starts keeps a thread for
 // good, so it gets few chances.
-type nvidia struct{ hung int }
+type nvidia struct {
+	library string
+	hung    int
+}
 
 const mostHangs = 3
 
 func (n *nvidia) open(ctx context.Context, pci []string) (monitor.GPUs, error) {
 	if n.hung == mostHangs {
-		return nil, fmt.Errorf("%s hung %d times while it started and is left alone; reset the GPUs or reboot", native.NVMLLibrary, mostHangs)
+		return nil, fmt.Errorf("%s hung %d times while it started and is left alone; reset the GPUs or reboot", n.library, mostHangs)
 	}
-	library, err := native.OpenNVML(ctx, native.NVMLLibrary, pci)
+	library, err := native.OpenNVML(ctx, n.library, pci)
 	if err != nil {
 		if errors.Is(err, native.StatusAbandoned) {
 			n.hung++

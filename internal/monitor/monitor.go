@@ -104,15 +104,16 @@ func countsElsewhere(root string, topo topology.Topology) bool {
 }
 
 // Read tells whether the host is idle, over one Interval (two where a counter
-// was reset in between), and how every source is doing. It ends early, with
+// was reset in between; after our own probes it waits until they have settled), and how every source is doing. It ends early, with
 // an unknown state, when ctx does.
 func (m *Monitor) Read(ctx context.Context) (Reading, []Source) {
 	s := m.over(ctx, m.opts.Interval)
 	return s.Idle, s.Sources
 }
 
-// over looks twice, an interval apart.
+// over looks twice, an interval apart, once the last of our probes has settled.
 func (m *Monitor) over(ctx context.Context, interval time.Duration) Sample {
+	pause(ctx, m.unsettled())
 	before := m.lookAt(ctx, m.all)
 	pause(ctx, interval)
 	now := m.lookAt(ctx, m.all)
@@ -248,6 +249,16 @@ func (now probing) overlaps(before probing, from time.Time) bool {
 		!now.ended.IsZero() && from.Sub(now.ended) < settling
 }
 
+// unsettled is how long drivers may yet be late to account for our last probe.
+func (m *Monitor) unsettled() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.probing.ended.IsZero() {
+		return 0
+	}
+	return settling - time.Since(m.probing.ended)
+}
+
 // Probing says that probes run from now until done is called. The samples of
 // that time are marked: see Sample.Overlapped.
 func (m *Monitor) Probing() (done func()) {
@@ -286,6 +297,9 @@ func (m *Monitor) Close() error {
 
 // pause waits, and reports whether it could wait in full.
 func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

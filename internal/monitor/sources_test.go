@@ -441,6 +441,26 @@ func TestOwnProbesDecideNothing(t *testing.T) {
 	})
 }
 
+// Consecutive runs ask whether the host is idle right after their own probes.
+func TestReadWaitsForOwnProbesToSettle(t *testing.T) {
+	root := t.TempDir()
+	quiet(t, root)
+	synctest.Test(t, func(t *testing.T) {
+		m := newMonitor(t, hardware(), root)
+		m.Probing()()
+		time.AfterFunc(1500*time.Millisecond, func() { tree{counters + "port_xmit_data": words(100)}.write(t, root) }) // late
+		start := time.Now()
+		got, _ := m.Read(t.Context())
+		assert.Equal(t, Idle, got.State, got.Reasons)
+		assert.Equal(t, settling+time.Second, time.Since(start))
+
+		time.Sleep(time.Minute)
+		start = time.Now()
+		_, _ = m.Read(t.Context())
+		assert.Equal(t, time.Second, time.Since(start), "long after them there is nothing to wait for")
+	})
+}
+
 // goneFiles are files of a device that the test removes and puts back: as with
 // sysfs, reads then fail with ENODEV, and after a new open with ENOENT.
 type goneFiles struct {
