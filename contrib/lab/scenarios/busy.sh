@@ -2,6 +2,7 @@
 # goal: traffic of others makes an RNIC busy: no idle run, a busy run by itself, and idle again within two samples
 # needs: hostpingctl validate ib_write_bw jq
 # deadline_s: 150
+# noisy: yes
 # shellcheck source=../guest/lib.sh
 . /lab/lib.sh
 

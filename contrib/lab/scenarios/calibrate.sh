@@ -4,6 +4,7 @@
 #         CPUs reach, while two calibrations are made; then one RNIC at a third of it
 # needs: hostpingctl validate libibverbs-fault.so
 # deadline_s: 400
+# noisy: yes
 # shellcheck source=../guest/lib.sh
 . /lab/lib.sh
 

@@ -5,6 +5,7 @@
 #         The reports stay in the results: replay on the machine that holds those must give the same bytes, too
 # needs: hostpingctl validate libibverbs-fault.so
 # deadline_s: 180
+# noisy: yes
 # shellcheck source=../guest/lib.sh
 . /lab/lib.sh
 

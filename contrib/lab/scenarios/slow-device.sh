@@ -4,6 +4,7 @@
 #         so that their noise does not show; then one of them at a third of the others
 # needs: hostpingctl validate libibverbs-fault.so
 # deadline_s: 120
+# noisy: yes
 # shellcheck source=../guest/lib.sh
 . /lab/lib.sh
 
