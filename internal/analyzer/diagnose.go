@@ -135,7 +135,7 @@ func (r *run) rnicsOf(paths []int) []string {
 	for _, i := range paths {
 		names[r.paths[i].Path.RNIC] = true
 	}
-	return sortedNames(names)
+	return topology.SortedKeys(names)
 }
 
 // evidence lists what speaks for the blame: the slow paths, what their

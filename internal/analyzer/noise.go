@@ -3,6 +3,8 @@ package analyzer
 import (
 	"fmt"
 	"math"
+
+	"github.com/yuuki/hostping/internal/stat"
 )
 
 // How far reads of one path scatter, as a share of its figure.
@@ -37,8 +39,7 @@ func (r *run) estimateSpread(alike map[likePath][]*path) float64 {
 	if len(distances) < minSpreadSamples {
 		return assumedSpread
 	}
-	const normal = 1.4826 // standard deviation over median distance of a normal distribution
-	return believable(normal * median(distances))
+	return believable(stat.SigmaPerMedianDistance * stat.Median(distances))
 }
 
 func believable(spread float64) float64 { return min(max(spread, leastSpread), mostSpread) }
@@ -100,5 +101,5 @@ func shareOf(group []*path) float64 {
 	for i, p := range group {
 		shares[i] = p.gbps / p.scaleGbps()
 	}
-	return median(shares)
+	return stat.Median(shares)
 }

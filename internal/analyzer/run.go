@@ -216,19 +216,6 @@ func medianRead(reads []probe.Reading, figure func(probe.Reading) float64) float
 	return figures[(len(figures)-1)/2]
 }
 
-// median returns the median of the values, which it sorts. NaN without values.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(values)
-	half := len(values) / 2
-	if len(values)%2 == 1 {
-		return values[half]
-	}
-	return (values[half-1] + values[half]) / 2
-}
-
 func (p *path) measured() bool { return len(p.reads) > 0 }
 func (p *path) abnormal() bool { return p.Verdict == Abnormal }
 func (p *path) name() string   { return p.Path.Key().String() }

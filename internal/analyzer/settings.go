@@ -1,7 +1,6 @@
 package analyzer
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/yuuki/hostping/internal/topology"
@@ -48,7 +47,7 @@ func (r *run) peerEvidence(paths []int) (lines []string) {
 			}
 		}
 	}
-	lines = listed(sortedNames(bridges), func(id string) string {
+	lines = listed(topology.SortedKeys(bridges), func(id string) string {
 		return "ACS is on at " + id + ", where this traffic should turn"
 	})
 	rnics := map[string]bool{}
@@ -57,7 +56,7 @@ func (r *run) peerEvidence(paths []int) (lines []string) {
 			rnics[r.paths[i].Path.RNIC] = true
 		}
 	}
-	return append(lines, listed(sortedNames(rnics), func(id string) string { return "ATS is off on " + id })...)
+	return append(lines, listed(topology.SortedKeys(rnics), func(id string) string { return "ATS is off on " + id })...)
 }
 
 // peerSettingsAreRight reports whether ACS and ATS are known on all of these
@@ -132,8 +131,4 @@ func (r *run) turns(i int) []string {
 		}
 	}
 	return nil
-}
-
-func sortedNames(set map[string]bool) []string {
-	return slices.SortedFunc(maps.Keys(set), topology.CompareNatural)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/yuuki/hostping/internal/stat"
 	"github.com/yuuki/hostping/internal/topology"
 )
 
@@ -146,16 +147,16 @@ func (r *run) closeLatencies() closeLatencies {
 	}
 	c := closeLatencies{byKind: map[latencyGroup]float64{}, all: map[likeRNIC]float64{}}
 	for group, us := range sick {
-		c.byKind[group] = median(us)
+		c.byKind[group] = stat.Median(us)
 	}
 	for group := range healthy {
 		both := slices.Concat(healthy[latencyGroup{group.rnic, true}], healthy[latencyGroup{group.rnic, false}])
-		c.all[group.rnic] = median(both)
+		c.all[group.rnic] = stat.Median(both)
 		for _, memory := range []bool{true, false} {
 			kind := latencyGroup{group.rnic, memory}
 			delete(c.byKind, kind)
 			if us := healthy[kind]; len(us) >= minLike {
-				c.byKind[kind] = median(us)
+				c.byKind[kind] = stat.Median(us)
 			}
 		}
 	}
